@@ -1,0 +1,88 @@
+# The one entry to building, testing and changing kubexx. `make` alone lists the targets.
+
+JOBS ?= $(shell nproc)
+BUILD ?= $(CURDIR)/build
+PREFIX ?= /usr/local
+# `make build CXX=clang++-14` and `make build PRESET=clang` are the same.
+PRESET ?= $(if $(findstring clang,$(CXX)),clang,dev)
+# Seconds per fuzz target: `make fuzz FUZZ_SECONDS=3600`.
+FUZZ_SECONDS ?= 600
+# A pattern: `make bench BENCH=codec`.
+BENCH ?= .
+
+# make sets CXX by itself; only a compiler that the user named is passed on.
+ifeq ($(origin CXX),default)
+unexport CXX
+endif
+ifeq ($(origin CC),default)
+unexport CC
+endif
+
+CTEST = ctest --output-on-failure -j $(JOBS)
+configure = cmake --preset $(1) -B $(BUILD)/$(1) -Wno-dev --log-level=NOTICE
+build = cmake --build $(BUILD)/$(1) -j $(JOBS)
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build test test-slow demo bench lint format generate-api fuzz install clean
+
+help:  ## list the targets
+	@echo "kubexx: Kubernetes for C++20. Targets:"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+deps:  ## install the Debian packages that are missing (does nothing when all are there)
+	@scripts/install-deps
+
+build: deps  ## build the library, the programs and the tests (PRESET=dev|release|asan|tsan|clang)
+	@$(call configure,$(PRESET))
+	@$(call build,$(PRESET))
+
+test: deps  ## what to run before a change is sent: all tests but the slow ones, under ASan and UBSan, and the quick checks
+	@$(call configure,asan)
+	@$(call build,asan)
+	@cd $(BUILD)/asan && $(CTEST) -LE slow
+
+test-slow: deps  ## the rest: all tests under ThreadSanitizer with clang, slow tests, 30 s of each fuzz target
+	@$(call configure,tsan)
+	@$(call build,tsan)
+	@cd $(BUILD)/tsan && $(CTEST) -LE lint
+	@$(call configure,fuzz)
+	@$(call build,fuzz) --target fuzzers
+	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=30 $(CTEST) -L fuzz
+
+demo: deps  ## show what works today
+	@$(call configure,release)
+	@$(call build,release) --target kubexx
+	@scripts/demo $(BUILD)/release
+
+bench: deps  ## build and run the benchmarks (BENCH=<part of a name>)
+	@$(call configure,release)
+	@$(call build,release)
+	@scripts/run-benchmarks $(BUILD)/release "$(BENCH)"
+
+lint: deps  ## the checks of the source tree: layers, headers, lengths, ASCII, clang-format, clang-tidy
+	@$(call configure,clang)
+	@scripts/check-layers
+	@scripts/check-length
+	@scripts/check-ascii
+	@scripts/check-headers --all --out $(BUILD)/headers
+	@scripts/check-format
+	@scripts/check-tidy $(BUILD)/clang
+
+format: deps  ## format the sources
+	@scripts/check-format --fix
+
+generate-api: deps  ## write include/kube/api and src/api anew from upstream's schemas (needs Go)
+	@python3 -B codegen/generate_api.py
+
+fuzz: deps  ## run each fuzz target for FUZZ_SECONDS (600)
+	@$(call configure,fuzz)
+	@$(call build,fuzz) --target fuzzers
+	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CTEST) -L fuzz
+
+install: deps  ## install to $(DESTDIR)$(PREFIX) (PREFIX=/usr/local)
+	@$(call configure,release) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DKUBEXX_BENCH=OFF
+	@$(call build,release)
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)/release
+
+clean:  ## remove what was built
+	rm -rf $(BUILD)

@@ -1,0 +1,107 @@
+// Finds the command that is meant, and prints help.
+#include <algorithm>
+#include <ostream>
+
+#include "command.h"
+
+namespace kube::app {
+namespace {
+
+void PrintCommandHelp(Command& command, std::ostream& out) {
+  CommandInfo info = command.info();
+  FlagSet flags;
+  command.AddFlags(flags);
+  bool help = false;
+  flags.Bool(&help, "help", 'h', "show this text");
+  out << info.summary << ".\n\nUsage:\n  kubexx " << info.name << " [flags]";
+  if (!info.arguments.empty()) out << ' ' << info.arguments;
+  out << '\n';
+  if (!info.description.empty()) out << '\n' << info.description << '\n';
+  out << "\nFlags:\n" << flags.Help();
+  if (!info.examples.empty()) out << "\nExamples:\n" << info.examples << '\n';
+}
+
+void PrintHelp(const std::vector<std::unique_ptr<Command>>& commands, std::ostream& out) {
+  out << "kubexx works with Kubernetes objects: files in, files out, no cluster needed.\n\nUsage:\n  kubexx COMMAND [flags] "
+         "[arguments]\n\nCommands:\n";
+  std::size_t width = 4;
+  for (const auto& command : commands) width = std::max(width, command->info().name.size());
+  auto line = [&](std::string_view name, std::string_view summary) {
+    out << "  " << name << std::string(width + 2 - name.size(), ' ') << summary << '\n';
+  };
+  for (const auto& command : commands) line(command->info().name, command->info().summary);
+  line("help", "Explains a command: kubexx help COMMAND");
+  out << "\nExit code: 0 fine, 1 failure (or differences found), 2 a command line that makes no sense.\n";
+}
+
+ExitCode Usage(Streams& io, std::string_view who, std::string_view message) {
+  io.err << who << ": " << message << "\nTry '" << who << " --help'.\n";
+  return ExitCode::kUsage;
+}
+
+Command* Find(const std::vector<std::unique_ptr<Command>>& commands, std::string_view name) {
+  auto found = std::find_if(commands.begin(), commands.end(), [&](const auto& c) { return c->info().name == name; });
+  return found == commands.end() ? nullptr : found->get();
+}
+
+ExitCode UnknownCommand(Streams& io, const std::vector<std::unique_ptr<Command>>& commands, const std::string& name) {
+  std::vector<std::string_view> names = {"help"};
+  for (const auto& command : commands) names.push_back(command->info().name);
+  std::string message = "unknown command \"" + name + '"';
+  if (std::string_view s = Suggest(name, names); !s.empty()) message += " (did you mean " + std::string(s) + "?)";
+  return Usage(io, "kubexx", message);
+}
+
+ExitCode RunCommand(Command& command, const std::vector<std::string>& args, Streams& io) {
+  CommandInfo info = command.info();
+  std::string who = "kubexx " + std::string(info.name);
+  FlagSet flags;
+  command.AddFlags(flags);
+  bool help = false;
+  flags.Bool(&help, "help", 'h', "");
+  Result<std::vector<std::string>> rest = flags.Parse(args);
+  if (!rest) return Usage(io, who, rest.error().message());
+  if (help) {
+    PrintCommandHelp(command, io.out);
+    return ExitCode::kOk;
+  }
+  if (rest->size() < info.least) return Usage(io, who, "missing argument: " + std::string(info.arguments));
+  if (rest->size() > info.most) return Usage(io, who, "unexpected argument \"" + (*rest)[info.most] + '"');
+  return command.Run(*rest, io);
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Command>> MakeCommands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(MakeConvertCommand());
+  commands.push_back(MakeVersionCommand());
+  return commands;
+}
+
+ExitCode RunProgram(const std::vector<std::string>& args, Streams& io) {
+  std::vector<std::unique_ptr<Command>> commands = MakeCommands();
+  if (args.empty()) {
+    PrintHelp(commands, io.err);
+    return ExitCode::kUsage;
+  }
+  const std::string& name = args[0];
+  std::vector<std::string> rest(args.begin() + 1, args.end());
+  if (name == "--version") return RunCommand(*Find(commands, "version"), rest, io);
+  if (name == "help" || name == "--help" || name == "-h") {
+    if (rest.empty() || rest[0] == "--help" || rest[0] == "-h") {
+      PrintHelp(commands, io.out);
+      return ExitCode::kOk;
+    }
+    Command* command = Find(commands, rest[0]);
+    if (command == nullptr) return UnknownCommand(io, commands, rest[0]);
+    PrintCommandHelp(*command, io.out);
+    return ExitCode::kOk;
+  }
+  if (name[0] == '-') return Usage(io, "kubexx", "unknown flag " + name + "; flags stand behind the command");
+  Command* command = Find(commands, name);
+  if (command == nullptr) return UnknownCommand(io, commands, name);
+  return RunCommand(*command, rest, io);
+}
+
+}  // namespace kube::app

@@ -1,0 +1,19 @@
+# Third-party libraries. All are private to the room that uses them; see scripts/check-layers for who may use what.
+# Targets: fmt::fmt, PkgConfig::xxhash, simdjson::simdjson, PkgConfig::libyaml, Threads::Threads.
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(fmt 9 REQUIRED)
+find_package(simdjson 3 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash>=0.8)
+pkg_check_modules(libyaml REQUIRED IMPORTED_TARGET GLOBAL yaml-0.1>=0.2.2)
+
+if(KUBEXX_TESTS)
+  find_package(GTest 1.12 REQUIRED)
+  find_package(Python3 COMPONENTS Interpreter REQUIRED)
+  include(GoogleTest)
+endif()
+if(KUBEXX_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,32 @@
+// Thread: a named thread that is joined by its owner's destructor.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "kube/base/export.h"
+
+namespace kube {
+
+// A thread with a name that debuggers and `top -H` show (the first 15 bytes of it). It never outlives this object: the destructor joins.
+// Signals meant for the process are blocked in it, so they reach the main thread. `body` must not throw.
+//
+// Blocking: the destructor, Join() and move assignment wait until `body` returns; whoever owns the thread tells it to stop first.
+class KUBE_EXPORT Thread {
+ public:
+  Thread() = default;
+  Thread(std::string name, std::function<void()> body);
+  Thread(Thread&&) noexcept = default;
+  Thread& operator=(Thread&& other) noexcept;
+  ~Thread();
+
+  bool joinable() const { return thread_.joinable(); }
+  std::thread::id id() const { return thread_.get_id(); }
+  void Join();
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace kube

@@ -1,0 +1,49 @@
+// Interner: lets decoders share equal parts of many objects.
+//
+// Pods of one ReplicaSet differ in a few hundred bytes out of ten thousand. A decoder with an Interner looks up the raw bytes of each
+// nested message, list, map and long string before decoding it; where an equal one was decoded before, the finished part is shared
+// instead: less CPU, and a fraction of the memory. A part enters the table when it is seen for the second time, so data that never
+// repeats costs next to nothing.
+//
+// Safety: parts are found by a 128-bit hash keyed with a secret that is drawn per process, so nobody outside can craft a collision.
+// Thread safety: none; one Interner belongs to one decoding thread. The objects that come out are as safe as any other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "kube/base/export.h"
+
+namespace kube {
+
+namespace internal {
+class InternTable;
+}
+
+class KUBE_EXPORT Interner {
+ public:
+  struct Stats {
+    std::uint64_t lookups = 0;
+    std::uint64_t hits = 0;        // parts that were shared instead of decoded
+    std::uint64_t hit_bytes = 0;   // input bytes that were not decoded
+    std::size_t entries = 0;       // parts held now
+    std::size_t table_bytes = 0;   // memory of the tables themselves
+  };
+
+  Interner();
+  ~Interner();
+  Interner(const Interner&) = delete;
+  Interner& operator=(const Interner&) = delete;
+
+  // Forgets the parts that no object uses any more. Happens by itself whenever the table has doubled.
+  void Sweep();
+  Stats stats() const;
+
+  internal::InternTable& table() { return *table_; }  // for the decoders
+
+ private:
+  std::unique_ptr<internal::InternTable> table_;
+};
+
+}  // namespace kube

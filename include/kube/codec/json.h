@@ -1,0 +1,69 @@
+// JSON to objects and back.
+//
+//   Result<Pod> pod = FromJson<Pod>(text);                 // errors name the path: spec.containers[0].ports[1].containerPort: expected ...
+//   Result<std::string> text = ToJson(*pod);               // compact; {.indent = 2} for people
+//   Result<Value> any = ParseJson(text);                   // any JSON
+//
+// Top-level kinds: `apiVersion` and `kind` come from the type's table when written; when read they must fit, or be absent.
+// Decoding fails on malformed JSON, wrong types, numbers out of range, invalid UTF-8 and nesting beyond kMaxDecodeDepth; it never
+// crashes and needs memory in proportion to the input. Case matters in field names.
+//
+// Cost: one pass over the text with simdjson; a copy of the text for its padding.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kube/base/result.h"
+#include "kube/codec/options.h"
+#include "kube/value/any_object.h"
+#include "kube/value/raw.h"
+#include "kube/value/type_info.h"
+#include "kube/value/value.h"
+
+namespace kube {
+
+struct JsonFormat {
+  int indent = 0;             // 0: one line without spaces
+  bool type_header = true;    // write apiVersion and kind of a top-level kind
+};
+
+// ---- Typed objects ----
+KUBE_EXPORT Result<void> DecodeJson(const TypeInfo& type, void* object, std::string_view text, const DecodeOptions& options = {});
+// Appends to `out`. Fails only where a RawJson field does not hold JSON; `out` is then as before.
+KUBE_EXPORT Result<void> EncodeJson(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format = {});
+
+template <Described T>
+Result<T> FromJson(std::string_view text, const DecodeOptions& options = {}) {
+  T object{};
+  if (auto r = DecodeJson(T::kType, &object, text, options); !r) return r.error();
+  return object;
+}
+template <Described T>
+Result<std::string> ToJson(const T& object, const JsonFormat& format = {}) {
+  std::string out;
+  if (auto r = EncodeJson(T::kType, &object, out, format); !r) return r.error();
+  return out;
+}
+
+// ---- Any JSON ----
+KUBE_EXPORT Result<Value> ParseJson(std::string_view text, const DecodeOptions& options = {});
+KUBE_EXPORT std::string ToJson(const Value& value, const JsonFormat& format = {});
+inline Result<Value> ParseJson(const RawJson& raw) { return ParseJson(raw.text.view()); }
+KUBE_EXPORT RawJson ToRawJson(const Value& value);
+
+// ---- Between the two ----
+KUBE_EXPORT Result<Value> ToValue(const TypeInfo& type, const void* object);
+KUBE_EXPORT Result<void> DecodeValue(const TypeInfo& type, void* object, const Value& value, const DecodeOptions& options = {});
+template <Described T>
+Result<Value> ToValue(const T& object) {
+  return ToValue(T::kType, &object);
+}
+template <Described T>
+Result<T> FromValue(const Value& value, const DecodeOptions& options = {}) {
+  T object{};
+  if (auto r = DecodeValue(T::kType, &object, value, options); !r) return r.error();
+  return object;
+}
+
+}  // namespace kube

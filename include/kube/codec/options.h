@@ -1,0 +1,21 @@
+// Options that all decoders understand, and the limits that protect them.
+#pragma once
+
+#include <cstddef>
+
+namespace kube {
+
+class Interner;
+
+struct DecodeOptions {
+  // Unknown and duplicate fields are errors that name each path, as the API server's fieldValidation=Strict has it.
+  // Otherwise unknown fields are kept with the object and written back, and the last of several duplicates wins.
+  bool strict = false;
+  // Shares equal parts of this and earlier objects (kube/codec/interner.h). A cache passes one in; others rarely gain from it.
+  Interner* interner = nullptr;
+};
+
+// How deep JSON, YAML and recursive protobuf messages may nest.
+inline constexpr int kMaxDecodeDepth = 1000;
+
+}  // namespace kube

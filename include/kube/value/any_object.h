@@ -1,0 +1,61 @@
+// AnyObject: a struct whose type is known at run time only. What generic code (convert, the embedded server, caches) holds.
+//
+//   AnyObject o(*registry.Find(gvk));
+//   auto r = DecodeJson(text, o);
+//
+// Implicitly shared like Box. Thread safety: as List.
+#pragma once
+
+#include <utility>
+
+#include "kube/value/shared.h"
+
+namespace kube {
+
+class AnyObject {
+ public:
+  AnyObject() noexcept = default;
+  // An object with default values.
+  explicit AnyObject(const TypeInfo& type) : type_(&type), rep_(internal::NewBox(type.size)) {}
+  AnyObject(const AnyObject& other) noexcept : type_(other.type_), rep_(other.rep_) {
+    if (rep_ != nullptr) rep_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  AnyObject(AnyObject&& other) noexcept : type_(std::exchange(other.type_, nullptr)), rep_(std::exchange(other.rep_, nullptr)) {}
+  AnyObject& operator=(AnyObject other) noexcept {
+    std::swap(type_, other.type_);
+    std::swap(rep_, other.rep_);
+    return *this;
+  }
+  ~AnyObject() {
+    if (rep_ != nullptr) internal::ReleaseBox(rep_, *type_);
+  }
+
+  explicit operator bool() const { return rep_ != nullptr; }
+  // Requires of all below: not empty.
+  const TypeInfo& type() const { return *type_; }
+  const void* data() const { return rep_->data(); }
+  // For writing; made private if shared.
+  void* mutable_data() {
+    if (rep_->refs.load(std::memory_order_acquire) != 1) {
+      internal::BoxRep* fresh = internal::CopyBox(rep_, *type_);
+      internal::ReleaseBox(rep_, *type_);
+      rep_ = fresh;
+    }
+    return rep_->data();
+  }
+  // The object as its C++ type, or null where it is of another type.
+  template <Described T>
+  const T* As() const {
+    return type_ == &T::kType ? static_cast<const T*>(data()) : nullptr;
+  }
+
+  friend bool operator==(const AnyObject& a, const AnyObject& b) {
+    return a.rep_ == b.rep_ || (a.type_ == b.type_ && a.rep_ != nullptr && b.rep_ != nullptr && EqualObjects(*a.type_, a.data(), b.data()));
+  }
+
+ private:
+  const TypeInfo* type_ = nullptr;
+  internal::BoxRep* rep_ = nullptr;
+};
+
+}  // namespace kube

@@ -1,0 +1,67 @@
+// Box<T>: an optional struct in an API object. One pointer wide, reference-counted, copied on write.
+//
+//   if (pod.spec.security_context->run_as_non_root.value_or(false)) ...   // fine where security_context is absent: reads a default
+//   pod.spec.security_context.Mutable().run_as_user = 1000;               // makes it present and private, then writes
+//
+// Reading never makes it present, writing always says so; that is why `->` is read-only.
+// Thread safety: as List.
+#pragma once
+
+#include <utility>
+
+#include "kube/value/shared.h"
+
+namespace kube {
+
+template <typename T>
+class Box {
+ public:
+  Box() noexcept = default;
+  Box(T object) { Mutable() = std::move(object); }  // NOLINT(google-explicit-constructor)
+  Box(const Box& other) noexcept : rep_(other.rep_) {
+    if (rep_ != nullptr) rep_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  Box(Box&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
+  // By value: `b.Mutable().child = b` copies b before it writes, so a Box never comes to hold itself.
+  Box& operator=(Box other) noexcept {
+    std::swap(rep_, other.rep_);
+    return *this;
+  }
+  ~Box() {
+    if (rep_ != nullptr) internal::ReleaseBox(rep_, T::kType);
+  }
+
+  bool has_value() const { return rep_ != nullptr; }
+  explicit operator bool() const { return rep_ != nullptr; }
+
+  // The object, or a default one.
+  const T& operator*() const { return rep_ == nullptr ? internal::DefaultValue<T>() : *reinterpret_cast<const T*>(rep_->data()); }
+  const T* operator->() const { return &**this; }
+
+  // The object for writing; made if absent, made private if shared. The reference dies with the next write to the Box.
+  T& Mutable() {
+    if (rep_ == nullptr) {
+      rep_ = internal::NewBox(sizeof(T));
+    } else if (rep_->refs.load(std::memory_order_acquire) != 1) {
+      internal::BoxRep* fresh = internal::CopyBox(rep_, T::kType);
+      internal::ReleaseBox(rep_, T::kType);
+      rep_ = fresh;
+    }
+    return *reinterpret_cast<T*>(rep_->data());
+  }
+  void reset() { Box().swap(*this); }
+  void swap(Box& other) noexcept { std::swap(rep_, other.rep_); }
+
+  // True where both refer to the very same object.
+  bool SharesWith(const Box& other) const { return rep_ != nullptr && rep_ == other.rep_; }
+
+  // Absent equals absent only: `affinity: {}` is not the same as no affinity.
+  friend bool operator==(const Box& a, const Box& b) {
+    return a.rep_ == b.rep_ || (a.rep_ != nullptr && b.rep_ != nullptr && EqualObjects(T::kType, &*a, &*b));
+  }
+
+ private:
+  internal::BoxRep* rep_ = nullptr;
+};
+
+}  // namespace kube

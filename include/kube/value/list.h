@@ -1,0 +1,181 @@
+// List<T>: the list type of API objects. One pointer wide, reference-counted, copied on write.
+//
+//   pod.spec.containers.push_back({.name = "web", .image = "nginx"});
+//   for (const Container& c : std::as_const(pod.spec.containers)) ...
+//
+// Copying a List is one atomic increment; the first write to a copy makes it private ("detaches"). Non-const access (operator[], begin)
+// counts as a write: read through a const reference where it matters. References and iterators die with the next write.
+//
+// Thread safety: as std::vector; copies that share their elements may be used from different threads.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <utility>
+
+#include "kube/value/shared.h"
+
+namespace kube {
+
+template <typename T>
+class List {
+ public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  List() noexcept = default;
+  List(std::initializer_list<T> items) {
+    reserve(items.size());
+    for (const T& item : items) Append(item);
+  }
+  template <typename It>
+    requires requires(It it) { *++it; }
+  List(It first, It last) {
+    for (; first != last; ++first) push_back(T(*first));
+  }
+  List(const List& other) noexcept : rep_(other.rep_) {
+    if (rep_ != nullptr) rep_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  List(List&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
+  List& operator=(const List& other) noexcept {
+    List copy(other);
+    std::swap(rep_, copy.rep_);
+    return *this;
+  }
+  List& operator=(List&& other) noexcept {
+    List moved(std::move(other));
+    std::swap(rep_, moved.rep_);
+    return *this;
+  }
+  ~List() { Release(rep_); }
+
+  std::size_t size() const { return rep_ == nullptr ? 0 : rep_->size; }
+  bool empty() const { return size() == 0; }
+  const T* data() const { return rep_ == nullptr ? nullptr : Data(); }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size(); }
+  const T* cbegin() const { return begin(); }
+  const T* cend() const { return end(); }
+  T* begin() {
+    Detach(size());
+    return rep_ == nullptr ? nullptr : Data();
+  }
+  T* end() { return begin() + size(); }
+  // Requires: i < size().
+  const T& operator[](std::size_t i) const { return Data()[i]; }
+  T& operator[](std::size_t i) {
+    Detach(size());
+    return Data()[i];
+  }
+  const T& front() const { return (*this)[0]; }
+  const T& back() const { return (*this)[size() - 1]; }
+  T& front() { return (*this)[0]; }
+  T& back() { return (*this)[size() - 1]; }
+
+  // By value, so that an element of this very list may be passed.
+  void push_back(T item) {
+    Grow(size() + 1);
+    new (Data() + rep_->size) T(std::move(item));
+    ++rep_->size;
+  }
+  template <typename... Args>
+  T& emplace_back(Args&&... args) {
+    push_back(T{std::forward<Args>(args)...});
+    return Data()[rep_->size - 1];
+  }
+  // Requires: i <= size().
+  void insert(std::size_t i, T item) {
+    push_back(std::move(item));
+    std::rotate(Data() + i, Data() + size() - 1, Data() + size());
+  }
+  // Requires: i < size().
+  void erase(std::size_t i) {
+    Detach(size());
+    std::rotate(Data() + i, Data() + i + 1, Data() + size());
+    --rep_->size;
+    std::destroy_at(Data() + rep_->size);
+  }
+  template <typename Pred>
+  std::size_t erase_if(Pred pred) {
+    if (std::none_of(cbegin(), cend(), pred)) return 0;
+    Detach(size());
+    T* keep = std::remove_if(Data(), Data() + size(), pred);
+    auto removed = static_cast<std::size_t>(Data() + size() - keep);
+    std::destroy(keep, Data() + size());
+    rep_->size -= static_cast<std::uint32_t>(removed);
+    return removed;
+  }
+  void clear() { List().swap(*this); }
+  void reserve(std::size_t n) {
+    if (n > size()) Detach(n);
+  }
+  void swap(List& other) noexcept { std::swap(rep_, other.rep_); }
+
+  // True where both refer to the very same elements.
+  bool SharesWith(const List& other) const { return rep_ != nullptr && rep_ == other.rep_; }
+
+  friend bool operator==(const List& a, const List& b) {
+    return a.rep_ == b.rep_ || std::equal(a.cbegin(), a.cend(), b.cbegin(), b.cend());
+  }
+
+ private:
+  internal::ArrayRep* rep_ = nullptr;
+
+  T* Data() const { return reinterpret_cast<T*>(rep_->data()); }
+
+  void Append(const T& item) {
+    new (Data() + rep_->size) T(item);
+    ++rep_->size;
+  }
+  void Grow(std::size_t need) {
+    if (rep_ == nullptr || need > rep_->capacity) {
+      Detach(std::max<std::size_t>(need, size() < 4 ? 4 : size() + size() / 2));
+    } else {
+      Detach(need);
+    }
+  }
+  // Makes the block private and at least `capacity` large.
+  void Detach(std::size_t capacity) {
+    if (rep_ == nullptr) {
+      if (capacity != 0) rep_ = internal::NewArray(capacity, sizeof(T));
+      return;
+    }
+    bool alone = rep_->refs.load(std::memory_order_acquire) == 1;
+    if (alone && capacity <= rep_->capacity) return;
+    internal::ArrayRep* fresh = Copy(alone, capacity);
+    if (alone) {
+      internal::FreeBlock(rep_);  // its elements were moved, byte by byte
+    } else {
+      Release(rep_);
+    }
+    rep_ = fresh;
+  }
+  internal::ArrayRep* Copy(bool may_move, std::size_t capacity) {
+    capacity = std::max<std::size_t>(capacity, size());
+    if constexpr (Described<T>) {
+      if (!may_move) return internal::CopyStructArray(rep_, capacity, T::kType);
+    }
+    internal::ArrayRep* fresh = internal::NewArray(capacity, sizeof(T));
+    fresh->size = rep_->size;
+    T* to = reinterpret_cast<T*>(fresh->data());
+    if (may_move || std::is_trivially_copyable_v<T>) {
+      std::memcpy(static_cast<void*>(to), static_cast<const void*>(Data()), sizeof(T) * rep_->size);
+    } else {
+      std::uninitialized_copy(Data(), Data() + rep_->size, to);
+    }
+    return fresh;
+  }
+  static void Release(internal::ArrayRep* rep) noexcept {
+    if (rep == nullptr) return;
+    if constexpr (Described<T>) {
+      internal::ReleaseStructArray(rep, T::kType);
+    } else if (internal::Unref(rep->refs)) {
+      std::destroy_n(reinterpret_cast<T*>(rep->data()), rep->size);
+      internal::FreeBlock(rep);
+    }
+  }
+};
+
+}  // namespace kube

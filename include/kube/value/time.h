@@ -1,0 +1,204 @@
+// Time, MicroTime, Duration: points in time and spans of time in API objects.
+//
+//   Time        whole seconds, UTC: `2006-01-02T15:04:05Z` (creationTimestamp and most others)
+//   MicroTime   microseconds, UTC: `2006-01-02T15:04:05.000000Z` (leases, events)
+//   Duration    nanoseconds, in Go's syntax: `1h30m0s`
+//
+//   pod.metadata.creation_timestamp = Time::Now();
+//   if (Time::Now() - lease_start > Duration(std::chrono::minutes(5))) ...
+//
+// All-zero bytes are the default: the unset time (0001-01-01T00:00:00Z, Go's zero time) and the duration of 0.
+// For clocks and timers use kube/base/clock.h; these types are data. Thread safety: as int.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <ratio>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "kube/base/result.h"
+
+namespace kube {
+
+class Time;
+class MicroTime;
+class Duration;
+
+namespace internal {
+inline constexpr std::int64_t kYearOneToUnixSeconds = 62135596800;  // 0001-01-01 to 1970-01-01
+
+constexpr std::int64_t AddSaturated(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+constexpr std::int64_t SubSaturated(std::int64_t a, std::int64_t b) {
+  std::int64_t difference = 0;
+  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+  return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+constexpr std::int64_t MulSaturated(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) != (b < 0) ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+constexpr std::int64_t FloorDiv(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+constexpr std::int64_t FloorMod(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+
+// A std::chrono::duration that has a whole number of nanoseconds.
+template <typename Rep, typename Period>
+concept InNanoseconds = std::is_integral_v<Rep> && std::nano::den % Period::den == 0;
+
+template <typename T>
+concept TimeOrDuration = std::is_same_v<T, Time> || std::is_same_v<T, MicroTime> || std::is_same_v<T, Duration>;
+}  // namespace internal
+
+// A span of time, at most about 292 years. What does not fit is bounded, never wrapped.
+class KUBE_EXPORT Duration {
+ public:
+  static constexpr std::size_t kMaxTextSize = 32;
+
+  constexpr Duration() noexcept = default;
+  template <typename Rep, typename Period>
+  requires internal::InNanoseconds<Rep, Period>
+  constexpr Duration(std::chrono::duration<Rep, Period> span) noexcept  // NOLINT(google-explicit-constructor)
+      : nanoseconds_(internal::MulSaturated(static_cast<std::int64_t>(span.count()), Period::num * (std::nano::den / Period::den))) {}
+  static constexpr Duration FromNanoseconds(std::int64_t n) {
+    Duration d;
+    d.nanoseconds_ = n;
+    return d;
+  }
+
+  // Reads what Go's time.ParseDuration reads: "1h30m", "-1.5s", "2us". Errors: kDecode, naming the text.
+  static Result<Duration> Parse(std::string_view text);
+
+  constexpr std::int64_t nanoseconds() const { return nanoseconds_; }
+  constexpr std::chrono::nanoseconds ToChrono() const { return std::chrono::nanoseconds(nanoseconds_); }
+  constexpr double seconds() const { return static_cast<double>(nanoseconds_) / 1e9; }
+  constexpr bool IsZero() const { return nanoseconds_ == 0; }
+
+  // As Go writes it: "1h30m0s", "1.5s", "0s"; microseconds with the micro sign. At most kMaxTextSize bytes.
+  std::string ToString() const;
+  std::size_t Format(char* buffer) const;
+
+  friend constexpr bool operator==(Duration, Duration) = default;
+  friend constexpr auto operator<=>(Duration, Duration) = default;
+  friend constexpr Duration operator+(Duration a, Duration b) {
+    return FromNanoseconds(internal::AddSaturated(a.nanoseconds_, b.nanoseconds_));
+  }
+  friend constexpr Duration operator-(Duration a, Duration b) {
+    return FromNanoseconds(internal::SubSaturated(a.nanoseconds_, b.nanoseconds_));
+  }
+
+ private:
+  std::int64_t nanoseconds_ = 0;
+};
+
+// A point in time with a resolution of one second, always UTC.
+class KUBE_EXPORT Time {
+ public:
+  static constexpr std::size_t kMaxTextSize = 40;
+
+  constexpr Time() noexcept = default;
+  Time(std::chrono::sys_seconds t) noexcept : Time(FromUnix(t.time_since_epoch().count())) {}  // NOLINT(google-explicit-constructor)
+  static constexpr Time FromUnix(std::int64_t seconds) {
+    Time t;
+    t.seconds_ = internal::AddSaturated(seconds, internal::kYearOneToUnixSeconds);
+    return t;
+  }
+  // The time of the system's clock. Code that is tested asks a kube::Clock instead.
+  static Time Now();
+
+  // Reads what Go's time.Parse(time.RFC3339) reads; fractions of a second are dropped. Errors: kDecode, naming the text.
+  static Result<Time> Parse(std::string_view text);
+
+  constexpr bool IsZero() const { return seconds_ == 0; }
+  constexpr std::int64_t unix_seconds() const { return internal::SubSaturated(seconds_, internal::kYearOneToUnixSeconds); }
+  std::chrono::sys_seconds ToChrono() const { return std::chrono::sys_seconds(std::chrono::seconds(unix_seconds())); }
+
+  // "2006-01-02T15:04:05Z". Years beyond 9999 have more digits, years before 0 a sign. At most kMaxTextSize bytes.
+  std::string ToString() const;
+  std::size_t Format(char* buffer) const;
+
+  friend constexpr bool operator==(Time, Time) = default;
+  friend constexpr auto operator<=>(Time, Time) = default;
+  friend constexpr Duration operator-(Time a, Time b) {
+    return Duration(std::chrono::seconds(internal::SubSaturated(a.seconds_, b.seconds_)));
+  }
+  // To the second; a fraction in the Duration is dropped towards the past.
+  friend constexpr Time operator+(Time t, Duration d) {
+    t.seconds_ = internal::AddSaturated(t.seconds_, internal::FloorDiv(d.nanoseconds(), 1'000'000'000));
+    return t;
+  }
+
+ private:
+  std::int64_t seconds_ = 0;  // since 0001-01-01T00:00:00Z
+};
+
+// A point in time with a resolution of one microsecond, always UTC; within 292,000 years of year 1.
+class KUBE_EXPORT MicroTime {
+ public:
+  using SysMicros = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
+  static constexpr std::size_t kMaxTextSize = 40;
+
+  constexpr MicroTime() noexcept = default;
+  MicroTime(SysMicros t) noexcept  // NOLINT(google-explicit-constructor)
+      : MicroTime(FromUnixMicros(t.time_since_epoch().count())) {}
+  explicit constexpr MicroTime(Time t) noexcept : MicroTime(FromUnix(t.unix_seconds(), 0)) {}
+  // Nanoseconds below a microsecond are dropped towards the past.
+  static constexpr MicroTime FromUnix(std::int64_t seconds, std::int32_t nanoseconds) {
+    std::int64_t since_year_one = internal::AddSaturated(seconds, internal::kYearOneToUnixSeconds);
+    MicroTime t;
+    t.microseconds_ = internal::AddSaturated(internal::MulSaturated(since_year_one, 1'000'000), internal::FloorDiv(nanoseconds, 1000));
+    return t;
+  }
+  static constexpr MicroTime FromUnixMicros(std::int64_t microseconds) {
+    MicroTime t;
+    t.microseconds_ = internal::AddSaturated(microseconds, internal::kYearOneToUnixSeconds * 1'000'000);
+    return t;
+  }
+  static MicroTime Now();
+
+  // Reads RFC 3339 with exactly six digits of a second's fraction, as Go does. Errors: kDecode, naming the text.
+  static Result<MicroTime> Parse(std::string_view text);
+
+  constexpr bool IsZero() const { return microseconds_ == 0; }
+  constexpr std::int64_t unix_micros() const { return internal::SubSaturated(microseconds_, internal::kYearOneToUnixSeconds * 1'000'000); }
+  // Whole seconds since 1970 (towards the past), and the nanoseconds that are left.
+  constexpr std::int64_t unix_seconds() const { return internal::FloorDiv(microseconds_, 1'000'000) - internal::kYearOneToUnixSeconds; }
+  constexpr std::int32_t nanoseconds() const { return static_cast<std::int32_t>(internal::FloorMod(microseconds_, 1'000'000)) * 1000; }
+  SysMicros ToChrono() const { return SysMicros(std::chrono::microseconds(unix_micros())); }
+
+  // "2006-01-02T15:04:05.000000Z". At most kMaxTextSize bytes.
+  std::string ToString() const;
+  std::size_t Format(char* buffer) const;
+
+  friend constexpr bool operator==(MicroTime, MicroTime) = default;
+  friend constexpr auto operator<=>(MicroTime, MicroTime) = default;
+  friend constexpr Duration operator-(MicroTime a, MicroTime b) {
+    return Duration(std::chrono::microseconds(internal::SubSaturated(a.microseconds_, b.microseconds_)));
+  }
+  friend constexpr MicroTime operator+(MicroTime t, Duration d) {
+    t.microseconds_ = internal::AddSaturated(t.microseconds_, internal::FloorDiv(d.nanoseconds(), 1000));
+    return t;
+  }
+
+ private:
+  std::int64_t microseconds_ = 0;  // since 0001-01-01T00:00:00Z
+};
+
+static_assert(sizeof(Duration) == 8 && sizeof(Time) == 8 && sizeof(MicroTime) == 8);
+
+// Streams and googletest: a template, so that this header needs no stream header.
+template <typename Stream, internal::TimeOrDuration T>
+requires requires(Stream& s) { s.setstate(s.badbit); }
+Stream& operator<<(Stream& stream, const T& t) {
+  stream << t.ToString();
+  return stream;
+}
+
+}  // namespace kube

@@ -1,0 +1,145 @@
+// The table behind Interner: from the keyed hash of raw bytes to the finished part.
+#pragma once
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kube/codec/interner.h"
+#include "kube/value/shared.h"
+#include "kube/value/string.h"
+#include "value/field_access.h"
+
+namespace kube::internal {
+
+class InternTable {
+ public:
+  enum class Format : std::uint8_t { kJson, kProtobuf };
+
+  struct Key {
+    std::uint64_t low;
+    std::uint64_t high;
+  };
+
+  // What the caller has to do with a part.
+  enum class Verdict : std::uint8_t {
+    kFound,     // take the part that was found
+    kDecode,    // first sighting: decode it
+    kRemember,  // second sighting: decode it, then Add it
+  };
+
+  InternTable();
+  ~InternTable();
+  InternTable(const InternTable&) = delete;
+  InternTable& operator=(const InternTable&) = delete;
+
+  // Parts larger than this are not worth a hash of their own: the parts inside are.
+  static constexpr std::size_t kMaxBytes = 64 * 1024;
+
+  // Each looks up `bytes` as a part of that type, gives a new reference where it is found, and the key to Add it with otherwise.
+  Verdict FindString(std::string_view bytes, String& out, Key& key) {
+    key = MakeKey(bytes, 1);
+    const Slot* slot = Find(key, bytes.size());
+    if (slot == nullptr) return Sighted(key);
+    out = *slot->text();
+    return Verdict::kFound;
+  }
+  Verdict FindBox(Format format, const TypeInfo& type, std::string_view bytes, BoxRep*& out, Key& key) {
+    key = MakeKey(bytes, Salt(format, &type, FieldKind::kMessage, FieldShape::kOptional));
+    const Slot* slot = Find(key, bytes.size());
+    if (slot == nullptr) return Sighted(key);
+    out = static_cast<BoxRep*>(slot->part.rep);
+    out->refs.fetch_add(1, std::memory_order_relaxed);
+    return Verdict::kFound;
+  }
+  Verdict FindArray(Format format, const FieldInfo& field, std::string_view bytes, ArrayRep*& out, Key& key) {
+    key = MakeKey(bytes, Salt(format, field.type, field.kind, field.shape));
+    const Slot* slot = Find(key, bytes.size());
+    if (slot == nullptr) return Sighted(key);
+    out = static_cast<ArrayRep*>(slot->part.rep);
+    out->refs.fetch_add(1, std::memory_order_relaxed);
+    return Verdict::kFound;
+  }
+
+  // A part that the decoder found equal to its predecessor without asking.
+  void CountHit(std::size_t bytes) {
+    ++lookups_;
+    ++hits_;
+    hit_bytes_ += bytes;
+  }
+
+  // Each takes a reference of its own.
+  void AddString(const Key& key, const String& text);
+  void AddBox(const Key& key, const TypeInfo& type, BoxRep* rep);
+  void AddArray(const Key& key, const FieldInfo& field, ArrayRep* rep);
+
+  void Sweep();
+  Interner::Stats stats() const;
+
+ private:
+  enum class Kind : std::uintptr_t { kFree, kString, kBox, kArray };
+  // A String, or a block and its table. Which of them is told by two low bits of the key that are no part of the comparison.
+  struct Slot {
+    Key key{0, 0};
+    union {
+      unsigned char text_bytes[sizeof(String)];
+      struct {
+        void* rep;
+        const void* info;  // TypeInfo of a box, FieldInfo of an array
+      } part;
+    };
+    Slot() : part{nullptr, nullptr} {}
+    Kind kind() const { return static_cast<Kind>(key.high & 3); }
+    const String* text() const { return reinterpret_cast<const String*>(text_bytes); }
+    String* text() { return reinterpret_cast<String*>(text_bytes); }
+  };
+  static_assert(sizeof(Slot) == 32);
+
+  static std::uint64_t Salt(Format format, const TypeInfo* type, FieldKind kind, FieldShape shape) {
+    return reinterpret_cast<std::uintptr_t>(type) ^ (static_cast<std::uint64_t>(kind) << 56) ^ (static_cast<std::uint64_t>(shape) << 52) ^
+           (static_cast<std::uint64_t>(format) << 50) ^ (std::uint64_t{1} << 63);
+  }
+  Key MakeKey(std::string_view bytes, std::uint64_t salt) const {
+    XXH128_hash_t h = XXH3_128bits_withSecret(bytes.data(), bytes.size(), secret_, sizeof secret_);
+    // The salt keeps equal bytes of different types apart; the secret keeps it unpredictable.
+    return {h.low64 ^ (salt * 0x9e3779b97f4a7c15ULL), (h.high64 + salt) & ~std::uint64_t{3}};
+  }
+  const Slot* Find(const Key& key, std::size_t bytes) {
+    ++lookups_;
+    for (std::size_t i = key.low & mask_;; i = (i + 1) & mask_) {
+      const Slot& slot = slots_[i];
+      if (slot.kind() == Kind::kFree) return nullptr;
+      if (slot.key.low == key.low && (slot.key.high & ~std::uint64_t{3}) == key.high) {
+        ++hits_;
+        hit_bytes_ += bytes;
+        return &slot;
+      }
+    }
+  }
+  // The first sighting leaves only a fingerprint, which later ones may overwrite.
+  Verdict Sighted(const Key& key) {
+    std::uint32_t& fingerprint = sighted_[(key.high >> 8) & (kSightings - 1)];
+    auto mine = static_cast<std::uint32_t>(key.low >> 32) | 1U;
+    if (fingerprint == mine) return Verdict::kRemember;
+    fingerprint = mine;
+    return Verdict::kDecode;
+  }
+  Slot& Place(const Key& key, Kind kind);
+  void Rebuild(std::size_t capacity);
+  static bool InUse(const Slot& slot);
+  static void Drop(Slot& slot);
+
+  static constexpr std::size_t kSightings = 1 << 17;
+
+  alignas(64) unsigned char secret_[192];
+  std::vector<Slot> slots_;
+  std::size_t mask_;
+  std::size_t used_ = 0;
+  std::vector<std::uint32_t> sighted_;
+  std::uint64_t lookups_ = 0, hits_ = 0, hit_bytes_ = 0;
+};
+
+}  // namespace kube::internal

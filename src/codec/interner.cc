@@ -1,0 +1,130 @@
+#include "kube/codec/interner.h"
+
+#include <random>
+
+#include "codec/intern_table.h"
+
+namespace kube {
+namespace internal {
+namespace {
+
+constexpr std::size_t kSmallest = 1024;
+
+// Drawn once per process: what the keys of all tables depend on.
+const unsigned char* ProcessSecret() {
+  static const auto secret = [] {
+    std::vector<unsigned char> bytes(192);
+    std::random_device random;
+    for (unsigned char& b : bytes) b = static_cast<unsigned char>(random());
+    return bytes;
+  }();
+  return secret.data();
+}
+
+}  // namespace
+
+InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kSightings) {
+  std::memcpy(secret_, ProcessSecret(), sizeof secret_);
+}
+
+InternTable::~InternTable() {
+  for (Slot& slot : slots_) Drop(slot);
+}
+
+void InternTable::AddString(const Key& key, const String& text) { new (Place(key, Kind::kString).text_bytes) String(text); }
+
+void InternTable::AddBox(const Key& key, const TypeInfo& type, BoxRep* rep) {
+  rep->refs.fetch_add(1, std::memory_order_relaxed);
+  Place(key, Kind::kBox).part = {rep, &type};
+}
+
+void InternTable::AddArray(const Key& key, const FieldInfo& field, ArrayRep* rep) {
+  rep->refs.fetch_add(1, std::memory_order_relaxed);
+  Place(key, Kind::kArray).part = {rep, &field};
+}
+
+InternTable::Slot& InternTable::Place(const Key& key, Kind kind) {
+  if (used_ * 4 >= slots_.size() * 3) {
+    Sweep();
+    if (used_ * 2 >= slots_.size()) Rebuild(slots_.size() * 2);
+  }
+  std::size_t i = key.low & mask_;
+  while (slots_[i].kind() != Kind::kFree) i = (i + 1) & mask_;
+  slots_[i].key = {key.low, key.high | static_cast<std::uint64_t>(kind)};
+  ++used_;
+  return slots_[i];
+}
+
+bool InternTable::InUse(const Slot& slot) {
+  switch (slot.kind()) {
+    case Kind::kString:
+      return !slot.text()->SoleOwner();
+    case Kind::kBox:
+      return static_cast<BoxRep*>(slot.part.rep)->refs.load(std::memory_order_acquire) != 1;
+    case Kind::kArray:
+      return static_cast<ArrayRep*>(slot.part.rep)->refs.load(std::memory_order_acquire) != 1;
+    case Kind::kFree:
+      break;
+  }
+  return false;
+}
+
+void InternTable::Drop(Slot& slot) {
+  switch (slot.kind()) {
+    case Kind::kString:
+      std::destroy_at(slot.text());
+      break;
+    case Kind::kBox:
+      ReleaseBox(static_cast<BoxRep*>(slot.part.rep), *static_cast<const TypeInfo*>(slot.part.info));
+      break;
+    case Kind::kArray:
+      ReleaseArray(*static_cast<const FieldInfo*>(slot.part.info), static_cast<ArrayRep*>(slot.part.rep));
+      break;
+    case Kind::kFree:
+      return;
+  }
+  slot = Slot();
+}
+
+void InternTable::Sweep() {
+  // Dropping a part may leave the parts inside it unused: go on until nothing changes.
+  for (bool dropped = true; dropped;) {
+    dropped = false;
+    for (Slot& slot : slots_) {
+      if (slot.kind() != Kind::kFree && !InUse(slot)) {
+        Drop(slot);
+        --used_;
+        dropped = true;
+      }
+    }
+  }
+  std::size_t capacity = slots_.size();
+  while (capacity > kSmallest && used_ * 8 < capacity) capacity /= 2;
+  Rebuild(capacity);
+}
+
+// Also closes the gaps that dropped slots leave, which linear probing must not meet.
+void InternTable::Rebuild(std::size_t capacity) {
+  std::vector<Slot> old(capacity);
+  old.swap(slots_);
+  mask_ = capacity - 1;
+  for (Slot& slot : old) {
+    if (slot.kind() == Kind::kFree) continue;
+    std::size_t i = slot.key.low & mask_;
+    while (slots_[i].kind() != Kind::kFree) i = (i + 1) & mask_;
+    slots_[i] = slot;  // slots may be moved by copying their bytes
+  }
+}
+
+Interner::Stats InternTable::stats() const {
+  return {lookups_, hits_, hit_bytes_, used_, slots_.size() * sizeof(Slot) + sighted_.size() * sizeof(std::uint32_t)};
+}
+
+}  // namespace internal
+
+Interner::Interner() : table_(std::make_unique<internal::InternTable>()) {}
+Interner::~Interner() = default;
+void Interner::Sweep() { table_->Sweep(); }
+Interner::Stats Interner::stats() const { return table_->stats(); }
+
+}  // namespace kube

@@ -1,0 +1,136 @@
+#include "codec/json_writer.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace kube::internal {
+namespace {
+
+bool NeedsEscape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
+
+}  // namespace
+
+void JsonWriter::String(std::string_view text) {
+  out_ += '"';
+  const char* p = text.data();
+  const char* end = p + text.size();
+  while (p != end) {
+    const char* run = p;
+    while (p != end && !NeedsEscape(*p)) ++p;
+    out_.append(run, p);
+    if (p == end) break;
+    char c = *p++;
+    switch (c) {
+      case '"':
+        out_ += "\\\"";
+        break;
+      case '\\':
+        out_ += "\\\\";
+        break;
+      case '\n':
+        out_ += "\\n";
+        break;
+      case '\r':
+        out_ += "\\r";
+        break;
+      case '\t':
+        out_ += "\\t";
+        break;
+      case '\b':
+        out_ += "\\b";
+        break;
+      case '\f':
+        out_ += "\\f";
+        break;
+      default: {
+        constexpr char kHex[] = "0123456789abcdef";
+        const char escape[] = {'\\', 'u', '0', '0', kHex[(c >> 4) & 1], kHex[c & 15]};
+        out_.append(escape, sizeof escape);
+      }
+    }
+  }
+  out_ += '"';
+}
+
+void JsonWriter::Int(std::int64_t n) {
+  char buffer[24];
+  out_.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, n).ptr);
+}
+
+void JsonWriter::Double(double d) {
+  if (!std::isfinite(d)) return Null();  // JSON has no such numbers
+  char buffer[40];
+  char* end = std::to_chars(buffer, buffer + sizeof buffer, d).ptr;
+  out_.append(buffer, end);
+  // Stays a double when read again.
+  if (std::string_view(buffer, static_cast<std::size_t>(end - buffer)).find_first_of(".eE") == std::string_view::npos) out_ += ".0";
+}
+
+void JsonWriter::RawMembers(std::string_view members) {
+  Separate();
+  if (indent_ == 0) {
+    out_ += members;
+  } else {
+    Pretty(members);
+  }
+}
+
+void JsonWriter::Raw(std::string_view value) {
+  if (indent_ == 0) {
+    out_ += value;
+  } else {
+    Pretty(value);
+  }
+}
+
+// The text is valid and compact, so a look at each character outside strings is enough.
+void JsonWriter::Pretty(std::string_view compact) {
+  int base = depth_;
+  bool in_string = false;
+  for (std::size_t i = 0; i < compact.size(); ++i) {
+    char c = compact[i];
+    if (in_string) {
+      out_ += c;
+      if (c == '\\') {
+        out_ += compact[++i];
+      } else if (c == '"') {
+        in_string = false;
+      }
+      continue;
+    }
+    switch (c) {
+      case '"':
+        in_string = true;
+        out_ += c;
+        break;
+      case '{':
+      case '[':
+        out_ += c;
+        if (compact[i + 1] == '}' || compact[i + 1] == ']') {
+          out_ += compact[++i];
+        } else {
+          ++depth_;
+          NewLine();
+        }
+        break;
+      case '}':
+      case ']':
+        --depth_;
+        NewLine();
+        out_ += c;
+        break;
+      case ',':
+        out_ += c;
+        NewLine();
+        break;
+      case ':':
+        out_ += ": ";
+        break;
+      default:
+        out_ += c;
+    }
+  }
+  depth_ = base;
+}
+
+}  // namespace kube::internal

@@ -1,0 +1,74 @@
+// Writes JSON text: compact, or indented for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kube::internal {
+
+class JsonWriter {
+ public:
+  JsonWriter(std::string& out, int indent) : out_(out), indent_(indent) {}
+
+  void BeginObject() { Begin('{'); }
+  void EndObject() { End('}'); }
+  void BeginList() { Begin('['); }
+  void EndList() { End(']'); }
+  // In front of each member of an object (with its name) or element of a list.
+  void Name(std::string_view name) {
+    Separate();
+    String(name);
+    out_ += ':';
+    if (indent_ != 0) out_ += ' ';
+  }
+  void Element() { Separate(); }
+
+  void String(std::string_view text);
+  void Int(std::int64_t n);
+  void Double(double d);
+  void Bool(bool b) { out_ += b ? "true" : "false"; }
+  void Null() { out_ += "null"; }
+  // Text that needs no escapes.
+  void Plain(std::string_view text) {
+    out_ += '"';
+    out_ += text;
+    out_ += '"';
+  }
+  // Members of an object, `"a":1,"b":2`, or one value: compact JSON that was checked before. Indented anew where wanted.
+  void RawMembers(std::string_view members);
+  void Raw(std::string_view value);
+
+  std::string& out() { return out_; }
+
+ private:
+  std::string& out_;
+  const int indent_;
+  int depth_ = 0;
+  bool first_ = true;
+
+  void Begin(char c) {
+    out_ += c;
+    ++depth_;
+    first_ = true;
+  }
+  void End(char c) {
+    --depth_;
+    if (!first_) NewLine();
+    out_ += c;
+    first_ = false;
+  }
+  void Separate() {
+    if (!first_) out_ += ',';
+    first_ = false;
+    NewLine();
+  }
+  void NewLine() {
+    if (indent_ == 0) return;
+    out_ += '\n';
+    out_.append(static_cast<std::size_t>(depth_ * indent_), ' ');
+  }
+  void Pretty(std::string_view compact);
+};
+
+}  // namespace kube::internal

@@ -1,0 +1,447 @@
+// Kubernetes protobuf to objects: one pass over the bytes, led by the type's table.
+#include <simdjson.h>
+
+#include <bit>
+#include <string>
+
+#include "codec/array_builder.h"
+#include "codec/fields.h"
+#include "codec/intern_table.h"
+#include "codec/path.h"
+#include "codec/wire.h"
+#include "kube/codec/protobuf.h"
+#include "value/field_access.h"
+
+namespace kube {
+namespace internal {
+namespace {
+
+constexpr auto kProtobuf = InternTable::Format::kProtobuf;
+using Verdict = InternTable::Verdict;
+
+bool ValidUtf8(std::string_view text) {
+  // Names and short values are ASCII nearly always; a call is worth it only for the rest.
+  const char* p = text.data();
+  std::size_t n = text.size();
+  std::uint64_t high = 0;
+  for (; n >= 8; p += 8, n -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, p, 8);
+    high |= word;
+  }
+  for (; n > 0; ++p, --n) high |= static_cast<std::uint64_t>(static_cast<unsigned char>(*p));
+  return (high & 0x8080808080808080ULL) == 0 || simdjson::validate_utf8(text);
+}
+
+Wire WireOf(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::kBool:
+    case FieldKind::kInt32:
+    case FieldKind::kInt64:
+      return Wire::kVarint;
+    case FieldKind::kDouble:
+      return Wire::kFixed64;
+    default:
+      return Wire::kBytes;
+  }
+}
+Wire WireOf(const FieldInfo& field) { return field.shape == FieldShape::kMap ? Wire::kBytes : WireOf(field.kind); }
+
+void AppendVarint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+class ProtobufDecoder {
+ public:
+  ProtobufDecoder(std::string_view input, const DecodeOptions& options)
+      : input_(input.data()), strict_(options.strict),
+        table_(options.interner != nullptr && !options.strict ? &options.interner->table() : nullptr) {}
+
+  // Unknown fields go to the object, or to `leftover` where the type is a view of a larger struct.
+  bool Message(const TypeInfo& type, char* object, std::string_view bytes, const Path* path, int depth, std::string* leftover = nullptr) {
+    if (depth >= kMaxDecodeDepth) return Fail(path, bytes.data(), "nested too deep");
+    WireReader r(bytes);
+    std::uint16_t hint = 0;
+    std::string unknown;
+    while (!r.AtEnd()) {
+      const char* start = r.at;
+      std::uint32_t number = 0;
+      Wire wire{};
+      if (!r.Tag(number, wire)) return Fail(path, start, "malformed protobuf tag");
+      const FieldInfo* field = FindByNumber(type, number, hint);
+      if (field == nullptr) {
+        if (!Unknown(r, number, wire, start, path, unknown)) return false;
+        continue;
+      }
+      if (field->kind == FieldKind::kInline) {
+        std::string_view part;
+        if (wire != Wire::kBytes || !r.Bytes(part)) return Fail(path, start, "malformed protobuf");
+        std::string inner;
+        if (!Message(*field->type, object, part, path, depth + 1, &inner)) return false;
+        if (!inner.empty()) {
+          // Kept as a second occurrence of the inlined message: readers merge the two.
+          AppendVarint(unknown, std::uint64_t{number} << 3 | static_cast<std::uint64_t>(Wire::kBytes));
+          AppendVarint(unknown, inner.size());
+          unknown += inner;
+        }
+        continue;
+      }
+      Path here = Path::Field(path, field->json_name);
+      if (!Field(*field, At(object, *field), r, wire, start, &here, depth)) return false;
+    }
+    if (!unknown.empty()) {
+      if (leftover != nullptr) {
+        *leftover = std::move(unknown);
+      } else if (UnknownFields* keep = UnknownOf(type, object)) {
+        unknown.insert(0, keep->protobuf());
+        keep->set_protobuf(unknown);
+      }
+    }
+    return true;
+  }
+
+  Error TakeError() { return Error::Decode(std::move(error_)); }
+  const std::string& problems() const { return problems_; }
+
+ private:
+  const char* const input_;
+  const bool strict_;
+  InternTable* const table_;
+  std::string error_;
+  std::string problems_;
+
+  bool Fail(const Path* path, const char* at, std::string_view message) {
+    error_ = At(path, "offset " + std::to_string(at - input_) + ": " + std::string(message));
+    return false;
+  }
+
+  bool Unknown(WireReader& r, std::uint32_t number, Wire wire, const char* start, const Path* path, std::string& unknown) {
+    if (!r.Skip(number, wire, kMaxDecodeDepth)) return Fail(path, start, "malformed protobuf in unknown field " + std::to_string(number));
+    unknown.append(start, r.at);
+    if (strict_ && problems_.size() < 4096) {
+      std::string where = ToString(path);
+      problems_ += (problems_.empty() ? "" : ", ") + std::string("unknown field ") + (where.empty() ? "" : "\"" + where + "\" ") + "number " +
+                   std::to_string(number);
+    }
+    return true;
+  }
+
+  bool Field(const FieldInfo& field, char* at, WireReader& r, Wire wire, const char* start, const Path* path, int depth) {
+    if (wire != WireOf(field)) {
+      // Repeated numbers may come packed.
+      if (field.shape == FieldShape::kList && wire == Wire::kBytes) return Packed(field, at, r, start, path);
+      return Fail(path, start, "wrong protobuf wire type " + std::to_string(static_cast<int>(wire)));
+    }
+    switch (field.shape) {
+      case FieldShape::kList:
+      case FieldShape::kMap:
+        return Run(field, at, r, start, path, depth);
+      case FieldShape::kOptional:
+        if (field.kind == FieldKind::kMessage) return Boxed(*field.type, at, r, start, path, depth);
+        return WithScalarType(field.kind, [&](auto t) {
+          using T = typename decltype(t)::type;
+          if constexpr (kOwnUnset<T>) {
+            return Scalar(field.kind, Write<T>(at), r, start, path);
+          } else {
+            return Scalar(field.kind, Write<std::optional<T>>(at).emplace(), r, start, path);
+          }
+        });
+      case FieldShape::kPlain:
+        break;
+    }
+    return Element(field, at, r, start, path, depth);
+  }
+
+  bool Element(const FieldInfo& field, char* at, WireReader& r, const char* start, const Path* path, int depth) {
+    if (field.kind == FieldKind::kMessage) {
+      std::string_view part;
+      if (!r.Bytes(part)) return TooLong(start, path);
+      return Message(*field.type, at, part, path, depth + 1);
+    }
+    return WithScalarType(field.kind,
+                          [&](auto t) { return Scalar(field.kind, Write<typename decltype(t)::type>(at), r, start, path); });
+  }
+
+  bool TooLong(const char* start, const Path* path) { return Fail(path, start, "a length beyond the end of the message"); }
+
+  bool Boxed(const TypeInfo& type, char* at, WireReader& r, const char* start, const Path* path, int depth) {
+    std::string_view part;
+    if (!r.Bytes(part)) return TooLong(start, path);
+    BoxRep*& rep = Write<BoxRep*>(at);
+    InternTable::Key key{};
+    Verdict verdict = Verdict::kDecode;
+    if (rep == nullptr) {
+      if (table_ != nullptr && part.size() <= InternTable::kMaxBytes) {
+        verdict = table_->FindBox(kProtobuf, type, part, rep, key);
+        if (verdict == Verdict::kFound) return true;
+      }
+      rep = NewBox(type.size);
+    } else if (rep->refs.load(std::memory_order_acquire) != 1) {
+      // The same message twice: the second merges into the first, which must be private.
+      BoxRep* fresh = CopyBox(rep, type);
+      ReleaseBox(rep, type);
+      rep = fresh;
+    }
+    if (!Message(type, rep->data(), part, path, depth + 1)) return false;
+    if (verdict == Verdict::kRemember) table_->AddBox(key, type, rep);
+    return true;
+  }
+
+  // All consecutive elements of a list or entries of a map: one part for the interner, one exact block. `r` is behind the first tag.
+  bool Run(const FieldInfo& field, char* at, WireReader& r, const char* start, const Path* path, int depth) {
+    std::size_t tag_size = static_cast<std::size_t>(r.at - start);
+    WireReader ahead = r;
+    std::size_t count = 0;
+    for (;;) {
+      if (!ahead.Skip(0, WireOf(field), 1)) return Fail(path, ahead.at, "malformed protobuf");
+      ++count;
+      if (ahead.left() < tag_size || std::memcmp(ahead.at, start, tag_size) != 0) break;
+      ahead.at += tag_size;
+    }
+    std::string_view run(start, static_cast<std::size_t>(ahead.at - start));
+    ArrayRep*& rep = Write<ArrayRep*>(at);
+    InternTable::Key key{};
+    Verdict verdict = Verdict::kDecode;
+    if (table_ != nullptr && rep == nullptr && run.size() <= InternTable::kMaxBytes) {
+      verdict = table_->FindArray(kProtobuf, field, run, rep, key);
+      if (verdict == Verdict::kFound) {
+        r.at = ahead.at;
+        return true;
+      }
+    }
+    bool map = field.shape == FieldShape::kMap;
+    std::int64_t index = rep == nullptr ? 0 : rep->size;
+    ArrayBuilder builder(field, &rep, count);
+    for (std::size_t i = 0; i < count; ++i, ++index) {
+      if (i != 0) r.at += tag_size;
+      const char* element = r.at;
+      if (map) {
+        if (!Entry(field, builder.Add(), r, element, path, depth)) return false;
+      } else {
+        Path here = Path::Index(path, index);
+        if (!Element(field, builder.Add(), r, element, &here, depth)) return false;
+      }
+    }
+    if (map) SortEntries(field, &rep, [](std::string_view) {});
+    if (verdict == Verdict::kRemember) table_->AddArray(key, field, rep);
+    return true;
+  }
+
+  bool Entry(const FieldInfo& field, char* entry, WireReader& r, const char* start, const Path* path, int depth) {
+    std::string_view part;
+    if (!r.Bytes(part)) return TooLong(start, path);
+    WireReader inner(part);
+    while (!inner.AtEnd()) {
+      const char* at = inner.at;
+      std::uint32_t number = 0;
+      Wire wire{};
+      if (!inner.Tag(number, wire)) return Fail(path, at, "malformed protobuf tag");
+      if (number == 1 && wire == Wire::kBytes) {
+        if (!Scalar(FieldKind::kString, Write<String>(entry), inner, at, path)) return false;
+      } else if (number == 2 && wire == WireOf(field.kind)) {
+        Path here = Path::Key(path, Read<String>(entry).view());
+        if (!Element(field, entry + kEntryValueOffset, inner, at, &here, depth)) return false;
+      } else if (number <= 2) {
+        return Fail(path, at, "wrong protobuf wire type " + std::to_string(static_cast<int>(wire)));
+      } else if (!inner.Skip(number, wire, kMaxDecodeDepth)) {
+        return Fail(path, at, "malformed protobuf");
+      }
+    }
+    return true;
+  }
+
+  bool Packed(const FieldInfo& field, char* at, WireReader& r, const char* start, const Path* path) {
+    if (WireOf(field) == Wire::kBytes) return Fail(path, start, "wrong protobuf wire type 2");
+    std::string_view part;
+    if (!r.Bytes(part)) return TooLong(start, path);
+    std::size_t count = 0;
+    for (WireReader ahead(part); !ahead.AtEnd(); ++count) {
+      if (!ahead.Skip(0, WireOf(field), 1)) return Fail(path, start, "malformed protobuf");
+    }
+    if (count == 0) return true;
+    WireReader inner(part);
+    ArrayBuilder builder(field, &Write<ArrayRep*>(at), count);
+    while (!inner.AtEnd()) {
+      const char* element = inner.at;
+      if (!Element(field, builder.Add(), inner, element, path, 0)) return false;
+    }
+    return true;
+  }
+
+  // ---- Scalars: `r` is behind the tag. ----
+
+  template <typename T>
+    requires std::is_integral_v<T>
+  bool Scalar(FieldKind, T& out, WireReader& r, const char* start, const Path* path) {
+    std::uint64_t value = 0;
+    if (!r.Varint(value)) return Fail(path, start, "malformed varint");
+    if constexpr (std::is_same_v<T, bool>) {
+      out = value != 0;
+    } else {
+      out = static_cast<T>(value);
+    }
+    return true;
+  }
+  bool Scalar(FieldKind, double& out, WireReader& r, const char* start, const Path* path) {
+    if (r.left() < 8) return Fail(path, start, "the message ends within a number");
+    std::uint64_t bits = 0;
+    for (int i = 0; i < 8; ++i) bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(r.at[i])) << (8 * i);
+    out = std::bit_cast<double>(bits);
+    r.at += 8;
+    return true;
+  }
+  bool Scalar(FieldKind kind, String& out, WireReader& r, const char* start, const Path* path) {
+    std::string_view text;
+    if (!r.Bytes(text)) return TooLong(start, path);
+    return Text(text, kind != FieldKind::kBytes, out, start, path);
+  }
+  bool Text(std::string_view text, bool utf8, String& out, const char* start, const Path* path) {
+    InternTable::Key key{};
+    Verdict verdict = Verdict::kDecode;
+    if (table_ != nullptr && text.size() > String::kInlineCapacity && text.size() <= InternTable::kMaxBytes) {
+      // Bytes and text share entries: text is valid before it is added, and what is found as text may be anything only if it was bytes.
+      verdict = table_->FindString(text, out, key);
+      if (verdict == Verdict::kFound && (!utf8 || ValidUtf8(text))) return true;
+    }
+    if (utf8 && !ValidUtf8(text)) return Fail(path, start, "text is not valid UTF-8");
+    out = String(text);
+    if (verdict == Verdict::kRemember) table_->AddString(key, out);
+    return true;
+  }
+  bool Scalar(FieldKind, Quantity& out, WireReader& r, const char* start, const Path* path) {
+    std::string_view text;
+    std::uint64_t unused[2] = {};
+    if (!Small(r, unused, text, start, path)) return false;
+    auto parsed = Quantity::Parse(text.empty() ? std::string_view("0") : text);
+    if (!parsed) return Fail(path, start, parsed.error().message());
+    out = std::move(*parsed);
+    return true;
+  }
+  template <typename T>
+    requires kOwnUnset<T>
+  bool Scalar(FieldKind, T& out, WireReader& r, const char* start, const Path* path) {
+    std::string_view unused;
+    std::uint64_t numbers[2] = {};
+    bool any = false;
+    if (!Small(r, numbers, unused, start, path, &any)) return false;
+    auto seconds = static_cast<std::int64_t>(numbers[0]);
+    if (!any) {
+      out = T();  // an empty message is Go's zero time
+    } else if constexpr (std::is_same_v<T, Time>) {
+      out = Time::FromUnix(seconds);
+    } else {
+      out = MicroTime::FromUnix(seconds, static_cast<std::int32_t>(numbers[1]));
+    }
+    return true;
+  }
+  bool Scalar(FieldKind, Duration& out, WireReader& r, const char* start, const Path* path) {
+    std::string_view unused;
+    std::uint64_t numbers[2] = {};
+    if (!Small(r, numbers, unused, start, path)) return false;
+    out = Duration::FromNanoseconds(static_cast<std::int64_t>(numbers[0]));
+    return true;
+  }
+  bool Scalar(FieldKind, IntOrString& out, WireReader& r, const char* start, const Path* path) {
+    std::string_view text;
+    std::uint64_t numbers[2] = {};
+    if (!Small(r, numbers, text, start, path)) return false;
+    if (numbers[0] == 0) {
+      out = IntOrString(static_cast<std::int32_t>(numbers[1]));
+      return true;
+    }
+    String held;
+    if (!Text(text, true, held, start, path)) return false;
+    out = IntOrString(std::move(held));
+    return true;
+  }
+  bool Scalar(FieldKind, RawJson& out, WireReader& r, const char* start, const Path* path) {
+    std::string_view raw;
+    std::uint64_t unused[2] = {};
+    return Small(r, unused, raw, start, path) && Text(raw, false, out.text, start, path);
+  }
+
+  // The small messages of scalars: numbers in fields 1 and 2, text in field 1 or 3.
+  bool Small(WireReader& r, std::uint64_t (&numbers)[2], std::string_view& text, const char* start, const Path* path, bool* any = nullptr) {
+    std::string_view part;
+    if (!r.Bytes(part)) return TooLong(start, path);
+    if (any != nullptr) *any = !part.empty();
+    WireReader inner(part);
+    while (!inner.AtEnd()) {
+      std::uint32_t number = 0;
+      Wire wire{};
+      bool ok = inner.Tag(number, wire);
+      if (ok && wire == Wire::kVarint && (number == 1 || number == 2)) {
+        ok = inner.Varint(numbers[number - 1]);
+      } else if (ok && wire == Wire::kBytes && (number == 1 || number == 3)) {
+        ok = inner.Bytes(text);
+      } else if (ok) {
+        ok = inner.Skip(number, wire, kMaxDecodeDepth);
+      }
+      if (!ok) return Fail(path, start, "malformed protobuf");
+    }
+    return true;
+  }
+};
+
+}  // namespace
+}  // namespace internal
+
+bool HasProtobufEnvelope(std::string_view bytes) { return bytes.starts_with(internal::kProtobufMagic); }
+
+Result<ProtobufEnvelope> ParseProtobufEnvelope(std::string_view bytes) {
+  if (!HasProtobufEnvelope(bytes)) return Error::Decode("no Kubernetes protobuf: the bytes do not start with \"k8s\\0\"");
+  ProtobufEnvelope envelope;
+  internal::WireReader r(bytes.substr(internal::kProtobufMagic.size()));
+  auto malformed = [] { return Error::Decode("malformed Kubernetes protobuf envelope"); };
+  while (!r.AtEnd()) {
+    std::uint32_t number = 0;
+    internal::Wire wire{};
+    std::string_view part;
+    if (!r.Tag(number, wire)) return malformed();
+    if (wire != internal::Wire::kBytes || number > 4) {
+      if (!r.Skip(number, wire, kMaxDecodeDepth)) return malformed();
+      continue;
+    }
+    if (!r.Bytes(part)) return malformed();
+    if (number == 2) envelope.raw = part;
+    if (number == 3) envelope.content_encoding = String(part);
+    if (number == 4) envelope.content_type = String(part);
+    if (number != 1) continue;
+    internal::WireReader meta(part);
+    while (!meta.AtEnd()) {
+      if (!meta.Tag(number, wire)) return malformed();
+      std::string_view text;
+      if (wire == internal::Wire::kBytes && number <= 2) {
+        if (!meta.Bytes(text) || !internal::ValidUtf8(text)) return malformed();
+        (number == 1 ? envelope.api_version : envelope.kind) = String(text);
+      } else if (!meta.Skip(number, wire, kMaxDecodeDepth)) {
+        return malformed();
+      }
+    }
+  }
+  return envelope;
+}
+
+Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std::string_view bytes, const DecodeOptions& options) {
+  std::string_view message = bytes;
+  if (HasProtobufEnvelope(bytes)) {
+    auto envelope = ParseProtobufEnvelope(bytes);
+    if (!envelope) return envelope.error();
+    if (type.kind != nullptr && !envelope->kind.empty() && envelope->kind != type.kind->kind) {
+      return Error::Decode("kind: expected \"" + std::string(type.kind->kind) + "\", got \"" + envelope->kind.str() + '"');
+    }
+    std::string expected = type.kind == nullptr ? "" : std::string(type.kind->group) + (type.kind->group.empty() ? "" : "/") + std::string(type.kind->version);
+    if (type.kind != nullptr && !envelope->api_version.empty() && envelope->api_version != expected && !type.kind->kind.ends_with("Options")) {
+      return Error::Decode("apiVersion: expected \"" + expected + "\", got \"" + envelope->api_version.str() + '"');
+    }
+    message = envelope->raw;
+  }
+  if (type.field_count != 0 && type.fields[0].number == 0) return Error::Decode(std::string(type.name) + " has no protobuf form");
+  internal::ProtobufDecoder decoder(bytes, options);
+  if (!decoder.Message(type, static_cast<char*>(object), message, nullptr, 0)) return decoder.TakeError();
+  if (!decoder.problems().empty()) return Error::Decode("strict decoding error: " + decoder.problems());
+  return {};
+}
+
+}  // namespace kube

@@ -1,0 +1,59 @@
+#include "kube/value/shared.h"
+
+#include <limits>
+#include <stdexcept>
+
+namespace kube::internal {
+
+alignas(16) const unsigned char kZeroes[kZeroBytes] = {};
+
+ArrayRep* NewArray(std::size_t capacity, std::size_t element_size) {
+  if (capacity > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("kube::List: more than 2^32 elements");
+  std::size_t bytes = sizeof(ArrayRep) + capacity * element_size;
+  void* block = ::operator new(bytes);
+  std::memset(block, 0, bytes);
+  auto* rep = static_cast<ArrayRep*>(block);
+  rep->refs.store(1, std::memory_order_relaxed);
+  rep->capacity = static_cast<std::uint32_t>(capacity);
+  return rep;
+}
+
+BoxRep* NewBox(std::size_t size) {
+  void* block = ::operator new(sizeof(BoxRep) + size);
+  std::memset(block, 0, sizeof(BoxRep) + size);
+  auto* rep = static_cast<BoxRep*>(block);
+  rep->refs.store(1, std::memory_order_relaxed);
+  return rep;
+}
+
+void FreeBlock(void* rep) noexcept { ::operator delete(rep); }
+
+void ReleaseStructArray(ArrayRep* rep, const TypeInfo& type) noexcept {
+  if (!Unref(rep->refs)) return;
+  char* at = rep->data();
+  for (std::uint32_t i = 0; i < rep->size; ++i, at += type.size) DestroyObject(type, at);
+  FreeBlock(rep);
+}
+
+void ReleaseBox(BoxRep* rep, const TypeInfo& type) noexcept {
+  if (!Unref(rep->refs)) return;
+  DestroyObject(type, rep->data());
+  FreeBlock(rep);
+}
+
+ArrayRep* CopyStructArray(ArrayRep* rep, std::size_t capacity, const TypeInfo& type) {
+  ArrayRep* fresh = NewArray(capacity, type.size);
+  for (std::uint32_t i = 0; i < rep->size; ++i) {
+    CopyObject(type, fresh->data() + std::size_t{i} * type.size, rep->data() + std::size_t{i} * type.size);
+  }
+  fresh->size = rep->size;
+  return fresh;
+}
+
+BoxRep* CopyBox(BoxRep* rep, const TypeInfo& type) {
+  BoxRep* fresh = NewBox(type.size);
+  CopyObject(type, fresh->data(), rep->data());
+  return fresh;
+}
+
+}  // namespace kube::internal

@@ -1,0 +1,25 @@
+#include "kube/value/string.h"
+
+#include <limits>
+#include <new>
+#include <stdexcept>
+
+namespace kube {
+
+void String::InitShared(std::string_view text) {
+  if (text.size() > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("kube::String: longer than 4 GiB");
+  void* block = ::operator new(sizeof(Rep) + text.size());
+  Rep* rep = new (block) Rep{{1}};
+  std::memcpy(static_cast<char*>(block) + sizeof(Rep), text.data(), text.size());
+  auto size = static_cast<std::uint32_t>(text.size());
+  std::memcpy(raw_, &rep, sizeof rep);
+  std::memcpy(raw_ + 8, &size, sizeof size);
+  raw_[15] = kShared;
+}
+
+void String::Release() noexcept {
+  Rep* r = rep();
+  if (r->refs.load(std::memory_order_acquire) == 1 || r->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) ::operator delete(r);
+}
+
+}  // namespace kube
