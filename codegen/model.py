@@ -318,9 +318,10 @@ class Builder:
             resolved.kind = "kInt64"
         options = go_field.json_options()
         omits = "omitempty" in options or "omitzero" in options
-        # Written even when empty. Empty structs and unset times are left out all the same: to a server both read alike.
-        has_empty = resolved.kind != "kMessage" or resolved.shape != "kPlain" or resolved.struct.form == "kOnlyField"
-        required = not omits and has_empty and resolved.shape != "kOptional" and not (resolved.shape == "kPlain" and resolved.kind in OWN_UNSET)
+        # Written even when empty, as Go does. Unset times are left out all the same: to a server both read alike.
+        required = not omits and resolved.shape != "kOptional" and not (resolved.shape == "kPlain" and resolved.kind in OWN_UNSET)
+        if resolved.shape == "kPlain" and resolved.kind == "kQuantity":
+            required = True  # to Go a struct, which omitempty never leaves out
         if struct.form == "kByToken":
             required = False
         if resolved.shape == "kOptional" and resolved.kind == "kRawJson":

@@ -62,10 +62,10 @@ TEST(FlagSetTest, SaysWhatIsWrong) {
 
 TEST(FlagSetTest, HelpAlignsAndBreaks) {
   EXPECT_EQ(Flags().set.Help(),
-            "  -l, --loud                  in capitals\n"
-            "  -n, --name NAME             whom to greet\n"
-            "                              and how\n"
-            "      --format abc|abd|xyz    the form\n");
+            "  -l, --loud                        in capitals\n"
+            "  -n, --name NAME                   whom to greet\n"
+            "                                    and how\n"
+            "      --format abc|abd|xyz          the form\n");
 }
 
 TEST(SuggestTest, FindsTheClosest) {

@@ -56,7 +56,7 @@ def main():
     code, out, err = run("convert", "--strickt", web)
     expect("usage", code == 2 and out == b"" and "did you mean --strict?" in err, err)
     code, out, err = run("convert", "-", stdin=b"a: [")
-    expect("bad input", code == 1 and out == b"" and "line 1" in err, err)
+    expect("bad input", code == 1 and out == b"" and "line 2, column 1" in err, err)
 
     for failure in failures:
         print("FAILED", failure)

@@ -5,7 +5,7 @@
 namespace kube::app {
 namespace {
 
-constexpr std::size_t kHelpColumn = 30;
+constexpr std::size_t kHelpColumn = 36;
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);

@@ -59,6 +59,10 @@ class Reader {
 
   void Run(std::string_view bytes) {
     if (HasProtobufEnvelope(bytes)) {
+      // etcdctl puts a line feed behind the value.
+      if (bytes.back() == '\n' && !ParseProtobufEnvelope(bytes) && ParseProtobufEnvelope(bytes.substr(0, bytes.size() - 1))) {
+        bytes.remove_suffix(1);
+      }
       Top({.protobuf = bytes}, 0, 1);
     } else if (!RunJson(bytes)) {
       RunYaml(bytes);

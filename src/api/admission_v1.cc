@@ -18,8 +18,8 @@ static constinit const FieldExtra kExtra0{.list_type = ListType::kAtomic};
 
 static constinit const FieldInfo kAdmissionRequestFields[] = {
     {"uid"sv, nullptr, nullptr, offsetof(AdmissionRequest, uid), 1, K::kString, S::kPlain, true},
-    {"kind"sv, &meta::v1::GroupVersionKind::kType, nullptr, offsetof(AdmissionRequest, kind), 2, K::kMessage, S::kPlain, false},
-    {"resource"sv, &meta::v1::GroupVersionResource::kType, nullptr, offsetof(AdmissionRequest, resource), 3, K::kMessage, S::kPlain, false},
+    {"kind"sv, &meta::v1::GroupVersionKind::kType, nullptr, offsetof(AdmissionRequest, kind), 2, K::kMessage, S::kPlain, true},
+    {"resource"sv, &meta::v1::GroupVersionResource::kType, nullptr, offsetof(AdmissionRequest, resource), 3, K::kMessage, S::kPlain, true},
     {"subResource"sv, nullptr, nullptr, offsetof(AdmissionRequest, sub_resource), 4, K::kString, S::kPlain, false},
     {"requestKind"sv, &meta::v1::GroupVersionKind::kType, nullptr, offsetof(AdmissionRequest, request_kind), 13, K::kMessage, S::kOptional, false},
     {"requestResource"sv, &meta::v1::GroupVersionResource::kType, nullptr, offsetof(AdmissionRequest, request_resource), 14, K::kMessage, S::kOptional, false},
@@ -27,7 +27,7 @@ static constinit const FieldInfo kAdmissionRequestFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(AdmissionRequest, name), 5, K::kString, S::kPlain, false},
     {"namespace"sv, nullptr, nullptr, offsetof(AdmissionRequest, namespace_), 6, K::kString, S::kPlain, false},
     {"operation"sv, nullptr, nullptr, offsetof(AdmissionRequest, operation), 7, K::kString, S::kPlain, true},
-    {"userInfo"sv, &authentication::v1::UserInfo::kType, nullptr, offsetof(AdmissionRequest, user_info), 8, K::kMessage, S::kPlain, false},
+    {"userInfo"sv, &authentication::v1::UserInfo::kType, nullptr, offsetof(AdmissionRequest, user_info), 8, K::kMessage, S::kPlain, true},
     {"object"sv, nullptr, nullptr, offsetof(AdmissionRequest, object), 9, K::kRawJson, S::kPlain, false},
     {"oldObject"sv, nullptr, nullptr, offsetof(AdmissionRequest, old_object), 10, K::kRawJson, S::kPlain, false},
     {"dryRun"sv, nullptr, nullptr, offsetof(AdmissionRequest, dry_run), 11, K::kBool, S::kOptional, false},

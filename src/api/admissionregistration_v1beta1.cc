@@ -111,7 +111,7 @@ constinit const TypeInfo MutatingAdmissionPolicySpec::kType{"admissionregistrati
 
 static constinit const FieldInfo kMutatingWebhookFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(MutatingWebhook, name), 1, K::kString, S::kPlain, true},
-    {"clientConfig"sv, &WebhookClientConfig::kType, nullptr, offsetof(MutatingWebhook, client_config), 2, K::kMessage, S::kPlain, false},
+    {"clientConfig"sv, &WebhookClientConfig::kType, nullptr, offsetof(MutatingWebhook, client_config), 2, K::kMessage, S::kPlain, true},
     {"rules"sv, &admissionregistration::v1::RuleWithOperations::kType, &kExtra2, offsetof(MutatingWebhook, rules), 3, K::kMessage, S::kList, false},
     {"failurePolicy"sv, nullptr, nullptr, offsetof(MutatingWebhook, failure_policy), 4, K::kString, S::kOptional, false},
     {"matchPolicy"sv, nullptr, nullptr, offsetof(MutatingWebhook, match_policy), 9, K::kString, S::kOptional, false},
@@ -248,7 +248,7 @@ constinit const TypeInfo ValidatingAdmissionPolicyStatus::kType{"admissionregist
 
 static constinit const FieldInfo kValidatingWebhookFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(ValidatingWebhook, name), 1, K::kString, S::kPlain, true},
-    {"clientConfig"sv, &WebhookClientConfig::kType, nullptr, offsetof(ValidatingWebhook, client_config), 2, K::kMessage, S::kPlain, false},
+    {"clientConfig"sv, &WebhookClientConfig::kType, nullptr, offsetof(ValidatingWebhook, client_config), 2, K::kMessage, S::kPlain, true},
     {"rules"sv, &admissionregistration::v1::RuleWithOperations::kType, &kExtra2, offsetof(ValidatingWebhook, rules), 3, K::kMessage, S::kList, false},
     {"failurePolicy"sv, nullptr, nullptr, offsetof(ValidatingWebhook, failure_policy), 4, K::kString, S::kOptional, false},
     {"matchPolicy"sv, nullptr, nullptr, offsetof(ValidatingWebhook, match_policy), 9, K::kString, S::kOptional, false},

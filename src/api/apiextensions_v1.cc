@@ -29,7 +29,7 @@ constinit const TypeInfo ConversionRequest::kType{"apiextensions.v1.ConversionRe
 static constinit const FieldInfo kConversionResponseFields[] = {
     {"uid"sv, nullptr, nullptr, offsetof(ConversionResponse, uid), 1, K::kString, S::kPlain, true},
     {"convertedObjects"sv, nullptr, &kExtra0, offsetof(ConversionResponse, converted_objects), 2, K::kRawJson, S::kList, true},
-    {"result"sv, &meta::v1::Status::kType, nullptr, offsetof(ConversionResponse, result), 3, K::kMessage, S::kPlain, false},
+    {"result"sv, &meta::v1::Status::kType, nullptr, offsetof(ConversionResponse, result), 3, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ConversionResponse::kType{"apiextensions.v1.ConversionResponse"sv, kConversionResponseFields, std::size(kConversionResponseFields), sizeof(ConversionResponse), offsetof(ConversionResponse, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -58,7 +58,7 @@ constinit const TypeInfo CustomResourceConversion::kType{"apiextensions.v1.Custo
 
 static constinit const FieldInfo kCustomResourceDefinitionFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(CustomResourceDefinition, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &CustomResourceDefinitionSpec::kType, nullptr, offsetof(CustomResourceDefinition, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &CustomResourceDefinitionSpec::kType, nullptr, offsetof(CustomResourceDefinition, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &CustomResourceDefinitionStatus::kType, nullptr, offsetof(CustomResourceDefinition, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kCustomResourceDefinitionKind{"apiextensions.k8s.io"sv, "v1"sv, "CustomResourceDefinition"sv, "customresourcedefinitions"sv, false, false};
@@ -93,7 +93,7 @@ constinit const TypeInfo CustomResourceDefinitionNames::kType{"apiextensions.v1.
 
 static constinit const FieldInfo kCustomResourceDefinitionSpecFields[] = {
     {"group"sv, nullptr, nullptr, offsetof(CustomResourceDefinitionSpec, group), 1, K::kString, S::kPlain, true},
-    {"names"sv, &CustomResourceDefinitionNames::kType, nullptr, offsetof(CustomResourceDefinitionSpec, names), 3, K::kMessage, S::kPlain, false},
+    {"names"sv, &CustomResourceDefinitionNames::kType, nullptr, offsetof(CustomResourceDefinitionSpec, names), 3, K::kMessage, S::kPlain, true},
     {"scope"sv, nullptr, nullptr, offsetof(CustomResourceDefinitionSpec, scope), 4, K::kString, S::kPlain, true},
     {"versions"sv, &CustomResourceDefinitionVersion::kType, &kExtra0, offsetof(CustomResourceDefinitionSpec, versions), 7, K::kMessage, S::kList, true},
     {"conversion"sv, &CustomResourceConversion::kType, nullptr, offsetof(CustomResourceDefinitionSpec, conversion), 9, K::kMessage, S::kOptional, false},
@@ -103,7 +103,7 @@ constinit const TypeInfo CustomResourceDefinitionSpec::kType{"apiextensions.v1.C
 
 static constinit const FieldInfo kCustomResourceDefinitionStatusFields[] = {
     {"conditions"sv, &CustomResourceDefinitionCondition::kType, &kExtra1, offsetof(CustomResourceDefinitionStatus, conditions), 1, K::kMessage, S::kList, true},
-    {"acceptedNames"sv, &CustomResourceDefinitionNames::kType, nullptr, offsetof(CustomResourceDefinitionStatus, accepted_names), 2, K::kMessage, S::kPlain, false},
+    {"acceptedNames"sv, &CustomResourceDefinitionNames::kType, nullptr, offsetof(CustomResourceDefinitionStatus, accepted_names), 2, K::kMessage, S::kPlain, true},
     {"storedVersions"sv, nullptr, &kExtra0, offsetof(CustomResourceDefinitionStatus, stored_versions), 3, K::kString, S::kList, true},
     {"observedGeneration"sv, nullptr, nullptr, offsetof(CustomResourceDefinitionStatus, observed_generation), 4, K::kInt64, S::kPlain, false},
 };

@@ -29,7 +29,7 @@ constinit const TypeInfo ConversionRequest::kType{"apiextensions.v1beta1.Convers
 static constinit const FieldInfo kConversionResponseFields[] = {
     {"uid"sv, nullptr, nullptr, offsetof(ConversionResponse, uid), 1, K::kString, S::kPlain, true},
     {"convertedObjects"sv, nullptr, &kExtra0, offsetof(ConversionResponse, converted_objects), 2, K::kRawJson, S::kList, true},
-    {"result"sv, &meta::v1::Status::kType, nullptr, offsetof(ConversionResponse, result), 3, K::kMessage, S::kPlain, false},
+    {"result"sv, &meta::v1::Status::kType, nullptr, offsetof(ConversionResponse, result), 3, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ConversionResponse::kType{"apiextensions.v1beta1.ConversionResponse"sv, kConversionResponseFields, std::size(kConversionResponseFields), sizeof(ConversionResponse), offsetof(ConversionResponse, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -59,7 +59,7 @@ constinit const TypeInfo CustomResourceConversion::kType{"apiextensions.v1beta1.
 
 static constinit const FieldInfo kCustomResourceDefinitionFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(CustomResourceDefinition, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &CustomResourceDefinitionSpec::kType, nullptr, offsetof(CustomResourceDefinition, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &CustomResourceDefinitionSpec::kType, nullptr, offsetof(CustomResourceDefinition, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &CustomResourceDefinitionStatus::kType, nullptr, offsetof(CustomResourceDefinition, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kCustomResourceDefinitionKind{"apiextensions.k8s.io"sv, "v1beta1"sv, "CustomResourceDefinition"sv, "customresourcedefinitions"sv, false, false};
@@ -95,7 +95,7 @@ constinit const TypeInfo CustomResourceDefinitionNames::kType{"apiextensions.v1b
 static constinit const FieldInfo kCustomResourceDefinitionSpecFields[] = {
     {"group"sv, nullptr, nullptr, offsetof(CustomResourceDefinitionSpec, group), 1, K::kString, S::kPlain, true},
     {"version"sv, nullptr, nullptr, offsetof(CustomResourceDefinitionSpec, version), 2, K::kString, S::kPlain, false},
-    {"names"sv, &CustomResourceDefinitionNames::kType, nullptr, offsetof(CustomResourceDefinitionSpec, names), 3, K::kMessage, S::kPlain, false},
+    {"names"sv, &CustomResourceDefinitionNames::kType, nullptr, offsetof(CustomResourceDefinitionSpec, names), 3, K::kMessage, S::kPlain, true},
     {"scope"sv, nullptr, nullptr, offsetof(CustomResourceDefinitionSpec, scope), 4, K::kString, S::kPlain, true},
     {"validation"sv, &CustomResourceValidation::kType, nullptr, offsetof(CustomResourceDefinitionSpec, validation), 5, K::kMessage, S::kOptional, false},
     {"subresources"sv, &CustomResourceSubresources::kType, nullptr, offsetof(CustomResourceDefinitionSpec, subresources), 6, K::kMessage, S::kOptional, false},
@@ -109,7 +109,7 @@ constinit const TypeInfo CustomResourceDefinitionSpec::kType{"apiextensions.v1be
 
 static constinit const FieldInfo kCustomResourceDefinitionStatusFields[] = {
     {"conditions"sv, &CustomResourceDefinitionCondition::kType, &kExtra1, offsetof(CustomResourceDefinitionStatus, conditions), 1, K::kMessage, S::kList, true},
-    {"acceptedNames"sv, &CustomResourceDefinitionNames::kType, nullptr, offsetof(CustomResourceDefinitionStatus, accepted_names), 2, K::kMessage, S::kPlain, false},
+    {"acceptedNames"sv, &CustomResourceDefinitionNames::kType, nullptr, offsetof(CustomResourceDefinitionStatus, accepted_names), 2, K::kMessage, S::kPlain, true},
     {"storedVersions"sv, nullptr, &kExtra0, offsetof(CustomResourceDefinitionStatus, stored_versions), 3, K::kString, S::kList, true},
     {"observedGeneration"sv, nullptr, nullptr, offsetof(CustomResourceDefinitionStatus, observed_generation), 4, K::kInt64, S::kPlain, false},
 };

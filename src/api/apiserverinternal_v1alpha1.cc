@@ -28,8 +28,8 @@ constinit const TypeInfo ServerStorageVersion::kType{"apiserverinternal.v1alpha1
 
 static constinit const FieldInfo kStorageVersionFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(StorageVersion, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &StorageVersionSpec::kType, nullptr, offsetof(StorageVersion, spec), 2, K::kMessage, S::kPlain, false},
-    {"status"sv, &StorageVersionStatus::kType, nullptr, offsetof(StorageVersion, status), 3, K::kMessage, S::kPlain, false},
+    {"spec"sv, &StorageVersionSpec::kType, nullptr, offsetof(StorageVersion, spec), 2, K::kMessage, S::kPlain, true},
+    {"status"sv, &StorageVersionStatus::kType, nullptr, offsetof(StorageVersion, status), 3, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kStorageVersionKind{"internal.apiserver.k8s.io"sv, "v1alpha1"sv, "StorageVersion"sv, "storageversions"sv, false, false};
 constinit const TypeInfo StorageVersion::kType{"apiserverinternal.v1alpha1.StorageVersion"sv, kStorageVersionFields, std::size(kStorageVersionFields), sizeof(StorageVersion), offsetof(StorageVersion, unknown_fields), TypeForm::kStruct, &kStorageVersionKind};

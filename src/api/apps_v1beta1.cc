@@ -63,7 +63,7 @@ constinit const TypeInfo DeploymentList::kType{"apps.v1beta1.DeploymentList"sv, 
 static constinit const FieldInfo kDeploymentRollbackFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(DeploymentRollback, name), 1, K::kString, S::kPlain, true},
     {"updatedAnnotations"sv, nullptr, nullptr, offsetof(DeploymentRollback, updated_annotations), 2, K::kString, S::kMap, false},
-    {"rollbackTo"sv, &RollbackConfig::kType, nullptr, offsetof(DeploymentRollback, rollback_to), 3, K::kMessage, S::kPlain, false},
+    {"rollbackTo"sv, &RollbackConfig::kType, nullptr, offsetof(DeploymentRollback, rollback_to), 3, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kDeploymentRollbackKind{"apps"sv, "v1beta1"sv, "DeploymentRollback"sv, ""sv, false, false};
 constinit const TypeInfo DeploymentRollback::kType{"apps.v1beta1.DeploymentRollback"sv, kDeploymentRollbackFields, std::size(kDeploymentRollbackFields), sizeof(DeploymentRollback), offsetof(DeploymentRollback, unknown_fields), TypeForm::kStruct, &kDeploymentRollbackKind};
@@ -71,7 +71,7 @@ constinit const TypeInfo DeploymentRollback::kType{"apps.v1beta1.DeploymentRollb
 static constinit const FieldInfo kDeploymentSpecFields[] = {
     {"replicas"sv, nullptr, nullptr, offsetof(DeploymentSpec, replicas), 1, K::kInt32, S::kOptional, false},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(DeploymentSpec, selector), 2, K::kMessage, S::kOptional, false},
-    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DeploymentSpec, template_), 3, K::kMessage, S::kPlain, false},
+    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DeploymentSpec, template_), 3, K::kMessage, S::kPlain, true},
     {"strategy"sv, &DeploymentStrategy::kType, &kExtra1, offsetof(DeploymentSpec, strategy), 4, K::kMessage, S::kPlain, false},
     {"minReadySeconds"sv, nullptr, nullptr, offsetof(DeploymentSpec, min_ready_seconds), 5, K::kInt32, S::kPlain, false},
     {"revisionHistoryLimit"sv, nullptr, nullptr, offsetof(DeploymentSpec, revision_history_limit), 6, K::kInt32, S::kOptional, false},
@@ -175,7 +175,7 @@ constinit const TypeInfo StatefulSetPersistentVolumeClaimRetentionPolicy::kType{
 static constinit const FieldInfo kStatefulSetSpecFields[] = {
     {"replicas"sv, nullptr, nullptr, offsetof(StatefulSetSpec, replicas), 1, K::kInt32, S::kOptional, false},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(StatefulSetSpec, selector), 2, K::kMessage, S::kOptional, false},
-    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(StatefulSetSpec, template_), 3, K::kMessage, S::kPlain, false},
+    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(StatefulSetSpec, template_), 3, K::kMessage, S::kPlain, true},
     {"volumeClaimTemplates"sv, &core::v1::PersistentVolumeClaim::kType, &kExtra4, offsetof(StatefulSetSpec, volume_claim_templates), 4, K::kMessage, S::kList, false},
     {"serviceName"sv, nullptr, nullptr, offsetof(StatefulSetSpec, service_name), 5, K::kString, S::kPlain, true},
     {"podManagementPolicy"sv, nullptr, nullptr, offsetof(StatefulSetSpec, pod_management_policy), 6, K::kString, S::kPlain, false},

@@ -61,7 +61,7 @@ constinit const TypeInfo DaemonSetList::kType{"apps.v1beta2.DaemonSetList"sv, kD
 
 static constinit const FieldInfo kDaemonSetSpecFields[] = {
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(DaemonSetSpec, selector), 1, K::kMessage, S::kOptional, false},
-    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DaemonSetSpec, template_), 2, K::kMessage, S::kPlain, false},
+    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DaemonSetSpec, template_), 2, K::kMessage, S::kPlain, true},
     {"updateStrategy"sv, &DaemonSetUpdateStrategy::kType, nullptr, offsetof(DaemonSetSpec, update_strategy), 3, K::kMessage, S::kPlain, false},
     {"minReadySeconds"sv, nullptr, nullptr, offsetof(DaemonSetSpec, min_ready_seconds), 4, K::kInt32, S::kPlain, false},
     {"revisionHistoryLimit"sv, nullptr, nullptr, offsetof(DaemonSetSpec, revision_history_limit), 6, K::kInt32, S::kOptional, false},
@@ -116,7 +116,7 @@ constinit const TypeInfo DeploymentList::kType{"apps.v1beta2.DeploymentList"sv, 
 static constinit const FieldInfo kDeploymentSpecFields[] = {
     {"replicas"sv, nullptr, nullptr, offsetof(DeploymentSpec, replicas), 1, K::kInt32, S::kOptional, false},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(DeploymentSpec, selector), 2, K::kMessage, S::kOptional, false},
-    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DeploymentSpec, template_), 3, K::kMessage, S::kPlain, false},
+    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DeploymentSpec, template_), 3, K::kMessage, S::kPlain, true},
     {"strategy"sv, &DeploymentStrategy::kType, &kExtra2, offsetof(DeploymentSpec, strategy), 4, K::kMessage, S::kPlain, false},
     {"minReadySeconds"sv, nullptr, nullptr, offsetof(DeploymentSpec, min_ready_seconds), 5, K::kInt32, S::kPlain, false},
     {"revisionHistoryLimit"sv, nullptr, nullptr, offsetof(DeploymentSpec, revision_history_limit), 6, K::kInt32, S::kOptional, false},
@@ -263,7 +263,7 @@ constinit const TypeInfo StatefulSetPersistentVolumeClaimRetentionPolicy::kType{
 static constinit const FieldInfo kStatefulSetSpecFields[] = {
     {"replicas"sv, nullptr, nullptr, offsetof(StatefulSetSpec, replicas), 1, K::kInt32, S::kOptional, false},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(StatefulSetSpec, selector), 2, K::kMessage, S::kOptional, false},
-    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(StatefulSetSpec, template_), 3, K::kMessage, S::kPlain, false},
+    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(StatefulSetSpec, template_), 3, K::kMessage, S::kPlain, true},
     {"volumeClaimTemplates"sv, &core::v1::PersistentVolumeClaim::kType, &kExtra4, offsetof(StatefulSetSpec, volume_claim_templates), 4, K::kMessage, S::kList, false},
     {"serviceName"sv, nullptr, nullptr, offsetof(StatefulSetSpec, service_name), 5, K::kString, S::kPlain, true},
     {"podManagementPolicy"sv, nullptr, nullptr, offsetof(StatefulSetSpec, pod_management_policy), 6, K::kString, S::kPlain, false},

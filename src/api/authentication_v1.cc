@@ -52,7 +52,7 @@ constinit const TypeInfo SelfSubjectReviewStatus::kType{"authentication.v1.SelfS
 
 static constinit const FieldInfo kTokenRequestFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(TokenRequest, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &TokenRequestSpec::kType, nullptr, offsetof(TokenRequest, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &TokenRequestSpec::kType, nullptr, offsetof(TokenRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &TokenRequestStatus::kType, nullptr, offsetof(TokenRequest, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kTokenRequestKind{"authentication.k8s.io"sv, "v1"sv, "TokenRequest"sv, ""sv, false, false};
@@ -74,7 +74,7 @@ constinit const TypeInfo TokenRequestStatus::kType{"authentication.v1.TokenReque
 
 static constinit const FieldInfo kTokenReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(TokenReview, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &TokenReviewSpec::kType, nullptr, offsetof(TokenReview, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &TokenReviewSpec::kType, nullptr, offsetof(TokenReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &TokenReviewStatus::kType, nullptr, offsetof(TokenReview, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kTokenReviewKind{"authentication.k8s.io"sv, "v1"sv, "TokenReview"sv, "tokenreviews"sv, false, false};

@@ -38,7 +38,7 @@ constinit const TypeInfo SelfSubjectReviewStatus::kType{"authentication.v1beta1.
 
 static constinit const FieldInfo kTokenReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(TokenReview, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &TokenReviewSpec::kType, nullptr, offsetof(TokenReview, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &TokenReviewSpec::kType, nullptr, offsetof(TokenReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &TokenReviewStatus::kType, nullptr, offsetof(TokenReview, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kTokenReviewKind{"authentication.k8s.io"sv, "v1beta1"sv, "TokenReview"sv, "tokenreviews"sv, false, false};

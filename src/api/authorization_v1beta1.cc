@@ -26,7 +26,7 @@ constinit const TypeInfo kExtraValueType{"authorization.v1beta1.ExtraValue"sv, k
 
 static constinit const FieldInfo kLocalSubjectAccessReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(LocalSubjectAccessReview, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &SubjectAccessReviewSpec::kType, nullptr, offsetof(LocalSubjectAccessReview, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &SubjectAccessReviewSpec::kType, nullptr, offsetof(LocalSubjectAccessReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &SubjectAccessReviewStatus::kType, nullptr, offsetof(LocalSubjectAccessReview, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kLocalSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1beta1"sv, "LocalSubjectAccessReview"sv, "localsubjectaccessreviews"sv, true, false};
@@ -67,7 +67,7 @@ constinit const TypeInfo ResourceRule::kType{"authorization.v1beta1.ResourceRule
 
 static constinit const FieldInfo kSelfSubjectAccessReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(SelfSubjectAccessReview, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &SelfSubjectAccessReviewSpec::kType, nullptr, offsetof(SelfSubjectAccessReview, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &SelfSubjectAccessReviewSpec::kType, nullptr, offsetof(SelfSubjectAccessReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &SubjectAccessReviewStatus::kType, nullptr, offsetof(SelfSubjectAccessReview, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kSelfSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1beta1"sv, "SelfSubjectAccessReview"sv, "selfsubjectaccessreviews"sv, false, false};
@@ -81,7 +81,7 @@ constinit const TypeInfo SelfSubjectAccessReviewSpec::kType{"authorization.v1bet
 
 static constinit const FieldInfo kSelfSubjectRulesReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(SelfSubjectRulesReview, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &SelfSubjectRulesReviewSpec::kType, nullptr, offsetof(SelfSubjectRulesReview, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &SelfSubjectRulesReviewSpec::kType, nullptr, offsetof(SelfSubjectRulesReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &SubjectRulesReviewStatus::kType, nullptr, offsetof(SelfSubjectRulesReview, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kSelfSubjectRulesReviewKind{"authorization.k8s.io"sv, "v1beta1"sv, "SelfSubjectRulesReview"sv, "selfsubjectrulesreviews"sv, false, false};
@@ -94,7 +94,7 @@ constinit const TypeInfo SelfSubjectRulesReviewSpec::kType{"authorization.v1beta
 
 static constinit const FieldInfo kSubjectAccessReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(SubjectAccessReview, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &SubjectAccessReviewSpec::kType, nullptr, offsetof(SubjectAccessReview, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &SubjectAccessReviewSpec::kType, nullptr, offsetof(SubjectAccessReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &SubjectAccessReviewStatus::kType, nullptr, offsetof(SubjectAccessReview, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1beta1"sv, "SubjectAccessReview"sv, "subjectaccessreviews"sv, false, false};

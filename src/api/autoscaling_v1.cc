@@ -83,7 +83,7 @@ static constinit const KindInfo kHorizontalPodAutoscalerListKind{"autoscaling"sv
 constinit const TypeInfo HorizontalPodAutoscalerList::kType{"autoscaling.v1.HorizontalPodAutoscalerList"sv, kHorizontalPodAutoscalerListFields, std::size(kHorizontalPodAutoscalerListFields), sizeof(HorizontalPodAutoscalerList), offsetof(HorizontalPodAutoscalerList, unknown_fields), TypeForm::kStruct, &kHorizontalPodAutoscalerListKind};
 
 static constinit const FieldInfo kHorizontalPodAutoscalerSpecFields[] = {
-    {"scaleTargetRef"sv, &CrossVersionObjectReference::kType, &kExtra0, offsetof(HorizontalPodAutoscalerSpec, scale_target_ref), 1, K::kMessage, S::kPlain, false},
+    {"scaleTargetRef"sv, &CrossVersionObjectReference::kType, &kExtra0, offsetof(HorizontalPodAutoscalerSpec, scale_target_ref), 1, K::kMessage, S::kPlain, true},
     {"minReplicas"sv, nullptr, nullptr, offsetof(HorizontalPodAutoscalerSpec, min_replicas), 2, K::kInt32, S::kOptional, false},
     {"maxReplicas"sv, nullptr, nullptr, offsetof(HorizontalPodAutoscalerSpec, max_replicas), 3, K::kInt32, S::kPlain, true},
     {"targetCPUUtilizationPercentage"sv, nullptr, nullptr, offsetof(HorizontalPodAutoscalerSpec, target_cpu_utilization_percentage), 4, K::kInt32, S::kOptional, false},
@@ -120,7 +120,7 @@ static constinit const FieldInfo kMetricStatusFields[] = {
 constinit const TypeInfo MetricStatus::kType{"autoscaling.v1.MetricStatus"sv, kMetricStatusFields, std::size(kMetricStatusFields), sizeof(MetricStatus), offsetof(MetricStatus, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kObjectMetricSourceFields[] = {
-    {"target"sv, &CrossVersionObjectReference::kType, &kExtra0, offsetof(ObjectMetricSource, target), 1, K::kMessage, S::kPlain, false},
+    {"target"sv, &CrossVersionObjectReference::kType, &kExtra0, offsetof(ObjectMetricSource, target), 1, K::kMessage, S::kPlain, true},
     {"metricName"sv, nullptr, nullptr, offsetof(ObjectMetricSource, metric_name), 2, K::kString, S::kPlain, true},
     {"targetValue"sv, nullptr, nullptr, offsetof(ObjectMetricSource, target_value), 3, K::kQuantity, S::kPlain, true},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(ObjectMetricSource, selector), 4, K::kMessage, S::kOptional, false},
@@ -129,7 +129,7 @@ static constinit const FieldInfo kObjectMetricSourceFields[] = {
 constinit const TypeInfo ObjectMetricSource::kType{"autoscaling.v1.ObjectMetricSource"sv, kObjectMetricSourceFields, std::size(kObjectMetricSourceFields), sizeof(ObjectMetricSource), offsetof(ObjectMetricSource, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kObjectMetricStatusFields[] = {
-    {"target"sv, &CrossVersionObjectReference::kType, &kExtra0, offsetof(ObjectMetricStatus, target), 1, K::kMessage, S::kPlain, false},
+    {"target"sv, &CrossVersionObjectReference::kType, &kExtra0, offsetof(ObjectMetricStatus, target), 1, K::kMessage, S::kPlain, true},
     {"metricName"sv, nullptr, nullptr, offsetof(ObjectMetricStatus, metric_name), 2, K::kString, S::kPlain, true},
     {"currentValue"sv, nullptr, nullptr, offsetof(ObjectMetricStatus, current_value), 3, K::kQuantity, S::kPlain, true},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(ObjectMetricStatus, selector), 4, K::kMessage, S::kOptional, false},

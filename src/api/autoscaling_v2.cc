@@ -20,14 +20,14 @@ static constinit const FieldExtra kExtra2{.atomic = true};
 
 static constinit const FieldInfo kContainerResourceMetricSourceFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(ContainerResourceMetricSource, name), 1, K::kString, S::kPlain, true},
-    {"target"sv, &MetricTarget::kType, nullptr, offsetof(ContainerResourceMetricSource, target), 2, K::kMessage, S::kPlain, false},
+    {"target"sv, &MetricTarget::kType, nullptr, offsetof(ContainerResourceMetricSource, target), 2, K::kMessage, S::kPlain, true},
     {"container"sv, nullptr, nullptr, offsetof(ContainerResourceMetricSource, container), 3, K::kString, S::kPlain, true},
 };
 constinit const TypeInfo ContainerResourceMetricSource::kType{"autoscaling.v2.ContainerResourceMetricSource"sv, kContainerResourceMetricSourceFields, std::size(kContainerResourceMetricSourceFields), sizeof(ContainerResourceMetricSource), offsetof(ContainerResourceMetricSource, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kContainerResourceMetricStatusFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(ContainerResourceMetricStatus, name), 1, K::kString, S::kPlain, true},
-    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(ContainerResourceMetricStatus, current), 2, K::kMessage, S::kPlain, false},
+    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(ContainerResourceMetricStatus, current), 2, K::kMessage, S::kPlain, true},
     {"container"sv, nullptr, nullptr, offsetof(ContainerResourceMetricStatus, container), 3, K::kString, S::kPlain, true},
 };
 constinit const TypeInfo ContainerResourceMetricStatus::kType{"autoscaling.v2.ContainerResourceMetricStatus"sv, kContainerResourceMetricStatusFields, std::size(kContainerResourceMetricStatusFields), sizeof(ContainerResourceMetricStatus), offsetof(ContainerResourceMetricStatus, unknown_fields), TypeForm::kStruct, nullptr};
@@ -40,14 +40,14 @@ static constinit const FieldInfo kCrossVersionObjectReferenceFields[] = {
 constinit const TypeInfo CrossVersionObjectReference::kType{"autoscaling.v2.CrossVersionObjectReference"sv, kCrossVersionObjectReferenceFields, std::size(kCrossVersionObjectReferenceFields), sizeof(CrossVersionObjectReference), offsetof(CrossVersionObjectReference, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kExternalMetricSourceFields[] = {
-    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(ExternalMetricSource, metric), 1, K::kMessage, S::kPlain, false},
-    {"target"sv, &MetricTarget::kType, nullptr, offsetof(ExternalMetricSource, target), 2, K::kMessage, S::kPlain, false},
+    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(ExternalMetricSource, metric), 1, K::kMessage, S::kPlain, true},
+    {"target"sv, &MetricTarget::kType, nullptr, offsetof(ExternalMetricSource, target), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ExternalMetricSource::kType{"autoscaling.v2.ExternalMetricSource"sv, kExternalMetricSourceFields, std::size(kExternalMetricSourceFields), sizeof(ExternalMetricSource), offsetof(ExternalMetricSource, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kExternalMetricStatusFields[] = {
-    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(ExternalMetricStatus, metric), 1, K::kMessage, S::kPlain, false},
-    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(ExternalMetricStatus, current), 2, K::kMessage, S::kPlain, false},
+    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(ExternalMetricStatus, metric), 1, K::kMessage, S::kPlain, true},
+    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(ExternalMetricStatus, current), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ExternalMetricStatus::kType{"autoscaling.v2.ExternalMetricStatus"sv, kExternalMetricStatusFields, std::size(kExternalMetricStatusFields), sizeof(ExternalMetricStatus), offsetof(ExternalMetricStatus, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -98,7 +98,7 @@ static constinit const KindInfo kHorizontalPodAutoscalerListKind{"autoscaling"sv
 constinit const TypeInfo HorizontalPodAutoscalerList::kType{"autoscaling.v2.HorizontalPodAutoscalerList"sv, kHorizontalPodAutoscalerListFields, std::size(kHorizontalPodAutoscalerListFields), sizeof(HorizontalPodAutoscalerList), offsetof(HorizontalPodAutoscalerList, unknown_fields), TypeForm::kStruct, &kHorizontalPodAutoscalerListKind};
 
 static constinit const FieldInfo kHorizontalPodAutoscalerSpecFields[] = {
-    {"scaleTargetRef"sv, &CrossVersionObjectReference::kType, nullptr, offsetof(HorizontalPodAutoscalerSpec, scale_target_ref), 1, K::kMessage, S::kPlain, false},
+    {"scaleTargetRef"sv, &CrossVersionObjectReference::kType, nullptr, offsetof(HorizontalPodAutoscalerSpec, scale_target_ref), 1, K::kMessage, S::kPlain, true},
     {"minReplicas"sv, nullptr, nullptr, offsetof(HorizontalPodAutoscalerSpec, min_replicas), 2, K::kInt32, S::kOptional, false},
     {"maxReplicas"sv, nullptr, nullptr, offsetof(HorizontalPodAutoscalerSpec, max_replicas), 3, K::kInt32, S::kPlain, true},
     {"metrics"sv, &MetricSpec::kType, &kExtra0, offsetof(HorizontalPodAutoscalerSpec, metrics), 4, K::kMessage, S::kList, false},
@@ -158,40 +158,40 @@ static constinit const FieldInfo kMetricValueStatusFields[] = {
 constinit const TypeInfo MetricValueStatus::kType{"autoscaling.v2.MetricValueStatus"sv, kMetricValueStatusFields, std::size(kMetricValueStatusFields), sizeof(MetricValueStatus), offsetof(MetricValueStatus, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kObjectMetricSourceFields[] = {
-    {"describedObject"sv, &CrossVersionObjectReference::kType, nullptr, offsetof(ObjectMetricSource, described_object), 1, K::kMessage, S::kPlain, false},
-    {"target"sv, &MetricTarget::kType, nullptr, offsetof(ObjectMetricSource, target), 2, K::kMessage, S::kPlain, false},
-    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(ObjectMetricSource, metric), 3, K::kMessage, S::kPlain, false},
+    {"describedObject"sv, &CrossVersionObjectReference::kType, nullptr, offsetof(ObjectMetricSource, described_object), 1, K::kMessage, S::kPlain, true},
+    {"target"sv, &MetricTarget::kType, nullptr, offsetof(ObjectMetricSource, target), 2, K::kMessage, S::kPlain, true},
+    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(ObjectMetricSource, metric), 3, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ObjectMetricSource::kType{"autoscaling.v2.ObjectMetricSource"sv, kObjectMetricSourceFields, std::size(kObjectMetricSourceFields), sizeof(ObjectMetricSource), offsetof(ObjectMetricSource, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kObjectMetricStatusFields[] = {
-    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(ObjectMetricStatus, metric), 1, K::kMessage, S::kPlain, false},
-    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(ObjectMetricStatus, current), 2, K::kMessage, S::kPlain, false},
-    {"describedObject"sv, &CrossVersionObjectReference::kType, nullptr, offsetof(ObjectMetricStatus, described_object), 3, K::kMessage, S::kPlain, false},
+    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(ObjectMetricStatus, metric), 1, K::kMessage, S::kPlain, true},
+    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(ObjectMetricStatus, current), 2, K::kMessage, S::kPlain, true},
+    {"describedObject"sv, &CrossVersionObjectReference::kType, nullptr, offsetof(ObjectMetricStatus, described_object), 3, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ObjectMetricStatus::kType{"autoscaling.v2.ObjectMetricStatus"sv, kObjectMetricStatusFields, std::size(kObjectMetricStatusFields), sizeof(ObjectMetricStatus), offsetof(ObjectMetricStatus, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kPodsMetricSourceFields[] = {
-    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(PodsMetricSource, metric), 1, K::kMessage, S::kPlain, false},
-    {"target"sv, &MetricTarget::kType, nullptr, offsetof(PodsMetricSource, target), 2, K::kMessage, S::kPlain, false},
+    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(PodsMetricSource, metric), 1, K::kMessage, S::kPlain, true},
+    {"target"sv, &MetricTarget::kType, nullptr, offsetof(PodsMetricSource, target), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo PodsMetricSource::kType{"autoscaling.v2.PodsMetricSource"sv, kPodsMetricSourceFields, std::size(kPodsMetricSourceFields), sizeof(PodsMetricSource), offsetof(PodsMetricSource, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kPodsMetricStatusFields[] = {
-    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(PodsMetricStatus, metric), 1, K::kMessage, S::kPlain, false},
-    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(PodsMetricStatus, current), 2, K::kMessage, S::kPlain, false},
+    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(PodsMetricStatus, metric), 1, K::kMessage, S::kPlain, true},
+    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(PodsMetricStatus, current), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo PodsMetricStatus::kType{"autoscaling.v2.PodsMetricStatus"sv, kPodsMetricStatusFields, std::size(kPodsMetricStatusFields), sizeof(PodsMetricStatus), offsetof(PodsMetricStatus, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kResourceMetricSourceFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(ResourceMetricSource, name), 1, K::kString, S::kPlain, true},
-    {"target"sv, &MetricTarget::kType, nullptr, offsetof(ResourceMetricSource, target), 2, K::kMessage, S::kPlain, false},
+    {"target"sv, &MetricTarget::kType, nullptr, offsetof(ResourceMetricSource, target), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ResourceMetricSource::kType{"autoscaling.v2.ResourceMetricSource"sv, kResourceMetricSourceFields, std::size(kResourceMetricSourceFields), sizeof(ResourceMetricSource), offsetof(ResourceMetricSource, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kResourceMetricStatusFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(ResourceMetricStatus, name), 1, K::kString, S::kPlain, true},
-    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(ResourceMetricStatus, current), 2, K::kMessage, S::kPlain, false},
+    {"current"sv, &MetricValueStatus::kType, nullptr, offsetof(ResourceMetricStatus, current), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ResourceMetricStatus::kType{"autoscaling.v2.ResourceMetricStatus"sv, kResourceMetricStatusFields, std::size(kResourceMetricStatusFields), sizeof(ResourceMetricStatus), offsetof(ResourceMetricStatus, unknown_fields), TypeForm::kStruct, nullptr};
 

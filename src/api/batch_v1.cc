@@ -47,7 +47,7 @@ static constinit const FieldInfo kCronJobSpecFields[] = {
     {"startingDeadlineSeconds"sv, nullptr, nullptr, offsetof(CronJobSpec, starting_deadline_seconds), 2, K::kInt64, S::kOptional, false},
     {"concurrencyPolicy"sv, nullptr, &kExtra0, offsetof(CronJobSpec, concurrency_policy), 3, K::kString, S::kPlain, false},
     {"suspend"sv, nullptr, nullptr, offsetof(CronJobSpec, suspend), 4, K::kBool, S::kOptional, false},
-    {"jobTemplate"sv, &JobTemplateSpec::kType, nullptr, offsetof(CronJobSpec, job_template), 5, K::kMessage, S::kPlain, false},
+    {"jobTemplate"sv, &JobTemplateSpec::kType, nullptr, offsetof(CronJobSpec, job_template), 5, K::kMessage, S::kPlain, true},
     {"successfulJobsHistoryLimit"sv, nullptr, nullptr, offsetof(CronJobSpec, successful_jobs_history_limit), 6, K::kInt32, S::kOptional, false},
     {"failedJobsHistoryLimit"sv, nullptr, nullptr, offsetof(CronJobSpec, failed_jobs_history_limit), 7, K::kInt32, S::kOptional, false},
 };
@@ -104,7 +104,7 @@ static constinit const FieldInfo kJobSpecFields[] = {
     {"maxFailedIndexes"sv, nullptr, nullptr, offsetof(JobSpec, max_failed_indexes), 13, K::kInt32, S::kOptional, false},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra3, offsetof(JobSpec, selector), 4, K::kMessage, S::kOptional, false},
     {"manualSelector"sv, nullptr, nullptr, offsetof(JobSpec, manual_selector), 5, K::kBool, S::kOptional, false},
-    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(JobSpec, template_), 6, K::kMessage, S::kPlain, false},
+    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(JobSpec, template_), 6, K::kMessage, S::kPlain, true},
     {"ttlSecondsAfterFinished"sv, nullptr, nullptr, offsetof(JobSpec, ttl_seconds_after_finished), 8, K::kInt32, S::kOptional, false},
     {"completionMode"sv, nullptr, &kExtra4, offsetof(JobSpec, completion_mode), 9, K::kString, S::kOptional, false},
     {"suspend"sv, nullptr, nullptr, offsetof(JobSpec, suspend), 10, K::kBool, S::kOptional, false},

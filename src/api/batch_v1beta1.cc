@@ -37,7 +37,7 @@ static constinit const FieldInfo kCronJobSpecFields[] = {
     {"startingDeadlineSeconds"sv, nullptr, nullptr, offsetof(CronJobSpec, starting_deadline_seconds), 2, K::kInt64, S::kOptional, false},
     {"concurrencyPolicy"sv, nullptr, nullptr, offsetof(CronJobSpec, concurrency_policy), 3, K::kString, S::kPlain, false},
     {"suspend"sv, nullptr, nullptr, offsetof(CronJobSpec, suspend), 4, K::kBool, S::kOptional, false},
-    {"jobTemplate"sv, &JobTemplateSpec::kType, nullptr, offsetof(CronJobSpec, job_template), 5, K::kMessage, S::kPlain, false},
+    {"jobTemplate"sv, &JobTemplateSpec::kType, nullptr, offsetof(CronJobSpec, job_template), 5, K::kMessage, S::kPlain, true},
     {"successfulJobsHistoryLimit"sv, nullptr, nullptr, offsetof(CronJobSpec, successful_jobs_history_limit), 6, K::kInt32, S::kOptional, false},
     {"failedJobsHistoryLimit"sv, nullptr, nullptr, offsetof(CronJobSpec, failed_jobs_history_limit), 7, K::kInt32, S::kOptional, false},
 };

@@ -16,7 +16,7 @@ using S = FieldShape;
 
 static constinit const FieldInfo kClusterTrustBundleFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ClusterTrustBundle, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &ClusterTrustBundleSpec::kType, nullptr, offsetof(ClusterTrustBundle, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &ClusterTrustBundleSpec::kType, nullptr, offsetof(ClusterTrustBundle, spec), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kClusterTrustBundleKind{"certificates.k8s.io"sv, "v1alpha1"sv, "ClusterTrustBundle"sv, "clustertrustbundles"sv, false, false};
 constinit const TypeInfo ClusterTrustBundle::kType{"certificates.v1alpha1.ClusterTrustBundle"sv, kClusterTrustBundleFields, std::size(kClusterTrustBundleFields), sizeof(ClusterTrustBundle), offsetof(ClusterTrustBundle, unknown_fields), TypeForm::kStruct, &kClusterTrustBundleKind};

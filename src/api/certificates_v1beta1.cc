@@ -24,7 +24,7 @@ static constinit const FieldExtra kExtra3{.list_type = ListType::kMap, .map_keys
 
 static constinit const FieldInfo kCertificateSigningRequestFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(CertificateSigningRequest, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &CertificateSigningRequestSpec::kType, nullptr, offsetof(CertificateSigningRequest, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &CertificateSigningRequestSpec::kType, nullptr, offsetof(CertificateSigningRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &CertificateSigningRequestStatus::kType, nullptr, offsetof(CertificateSigningRequest, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kCertificateSigningRequestKind{"certificates.k8s.io"sv, "v1beta1"sv, "CertificateSigningRequest"sv, "certificatesigningrequests"sv, false, false};
@@ -67,7 +67,7 @@ constinit const TypeInfo CertificateSigningRequestStatus::kType{"certificates.v1
 
 static constinit const FieldInfo kClusterTrustBundleFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ClusterTrustBundle, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &ClusterTrustBundleSpec::kType, nullptr, offsetof(ClusterTrustBundle, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &ClusterTrustBundleSpec::kType, nullptr, offsetof(ClusterTrustBundle, spec), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kClusterTrustBundleKind{"certificates.k8s.io"sv, "v1beta1"sv, "ClusterTrustBundle"sv, "clustertrustbundles"sv, false, false};
 constinit const TypeInfo ClusterTrustBundle::kType{"certificates.v1beta1.ClusterTrustBundle"sv, kClusterTrustBundleFields, std::size(kClusterTrustBundleFields), sizeof(ClusterTrustBundle), offsetof(ClusterTrustBundle, unknown_fields), TypeForm::kStruct, &kClusterTrustBundleKind};
@@ -92,7 +92,7 @@ constinit const TypeInfo kExtraValueType{"certificates.v1beta1.ExtraValue"sv, kE
 
 static constinit const FieldInfo kPodCertificateRequestFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(PodCertificateRequest, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &PodCertificateRequestSpec::kType, nullptr, offsetof(PodCertificateRequest, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &PodCertificateRequestSpec::kType, nullptr, offsetof(PodCertificateRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &PodCertificateRequestStatus::kType, nullptr, offsetof(PodCertificateRequest, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kPodCertificateRequestKind{"certificates.k8s.io"sv, "v1beta1"sv, "PodCertificateRequest"sv, "podcertificaterequests"sv, true, false};

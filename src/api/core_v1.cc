@@ -149,7 +149,7 @@ constinit const TypeInfo AzureFileVolumeSource::kType{"core.v1.AzureFileVolumeSo
 
 static constinit const FieldInfo kBindingFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Binding, metadata), 1, K::kMessage, S::kPlain, false},
-    {"target"sv, &ObjectReference::kType, &kExtra6, offsetof(Binding, target), 2, K::kMessage, S::kPlain, false},
+    {"target"sv, &ObjectReference::kType, &kExtra6, offsetof(Binding, target), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kBindingKind{""sv, "v1"sv, "Binding"sv, "bindings"sv, true, false};
 constinit const TypeInfo Binding::kType{"core.v1.Binding"sv, kBindingFields, std::size(kBindingFields), sizeof(Binding), offsetof(Binding, unknown_fields), TypeForm::kStruct, &kBindingKind};
@@ -610,8 +610,8 @@ static constinit const FieldInfo kEphemeralVolumeSourceFields[] = {
 constinit const TypeInfo EphemeralVolumeSource::kType{"core.v1.EphemeralVolumeSource"sv, kEphemeralVolumeSourceFields, std::size(kEphemeralVolumeSourceFields), sizeof(EphemeralVolumeSource), offsetof(EphemeralVolumeSource, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kEventFields[] = {
-    {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Event, metadata), 1, K::kMessage, S::kPlain, false},
-    {"involvedObject"sv, &ObjectReference::kType, &kExtra6, offsetof(Event, involved_object), 2, K::kMessage, S::kPlain, false},
+    {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Event, metadata), 1, K::kMessage, S::kPlain, true},
+    {"involvedObject"sv, &ObjectReference::kType, &kExtra6, offsetof(Event, involved_object), 2, K::kMessage, S::kPlain, true},
     {"reason"sv, nullptr, nullptr, offsetof(Event, reason), 3, K::kString, S::kPlain, false},
     {"message"sv, nullptr, nullptr, offsetof(Event, message), 4, K::kString, S::kPlain, false},
     {"source"sv, &EventSource::kType, nullptr, offsetof(Event, source), 5, K::kMessage, S::kPlain, false},
@@ -1193,7 +1193,7 @@ constinit const TypeInfo PersistentVolumeClaimStatus::kType{"core.v1.PersistentV
 
 static constinit const FieldInfo kPersistentVolumeClaimTemplateFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(PersistentVolumeClaimTemplate, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &PersistentVolumeClaimSpec::kType, nullptr, offsetof(PersistentVolumeClaimTemplate, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &PersistentVolumeClaimSpec::kType, nullptr, offsetof(PersistentVolumeClaimTemplate, spec), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo PersistentVolumeClaimTemplate::kType{"core.v1.PersistentVolumeClaimTemplate"sv, kPersistentVolumeClaimTemplateFields, std::size(kPersistentVolumeClaimTemplateFields), sizeof(PersistentVolumeClaimTemplate), offsetof(PersistentVolumeClaimTemplate, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -1596,7 +1596,7 @@ static constinit const FieldInfo kPreconditionsFields[] = {
 constinit const TypeInfo Preconditions::kType{"core.v1.Preconditions"sv, kPreconditionsFields, std::size(kPreconditionsFields), sizeof(Preconditions), offsetof(Preconditions, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kPreferAvoidPodsEntryFields[] = {
-    {"podSignature"sv, &PodSignature::kType, nullptr, offsetof(PreferAvoidPodsEntry, pod_signature), 1, K::kMessage, S::kPlain, false},
+    {"podSignature"sv, &PodSignature::kType, nullptr, offsetof(PreferAvoidPodsEntry, pod_signature), 1, K::kMessage, S::kPlain, true},
     {"evictionTime"sv, nullptr, nullptr, offsetof(PreferAvoidPodsEntry, eviction_time), 2, K::kTime, S::kPlain, false},
     {"reason"sv, nullptr, nullptr, offsetof(PreferAvoidPodsEntry, reason), 3, K::kString, S::kPlain, false},
     {"message"sv, nullptr, nullptr, offsetof(PreferAvoidPodsEntry, message), 4, K::kString, S::kPlain, false},
@@ -1605,7 +1605,7 @@ constinit const TypeInfo PreferAvoidPodsEntry::kType{"core.v1.PreferAvoidPodsEnt
 
 static constinit const FieldInfo kPreferredSchedulingTermFields[] = {
     {"weight"sv, nullptr, nullptr, offsetof(PreferredSchedulingTerm, weight), 1, K::kInt32, S::kPlain, true},
-    {"preference"sv, &NodeSelectorTerm::kType, &kExtra6, offsetof(PreferredSchedulingTerm, preference), 2, K::kMessage, S::kPlain, false},
+    {"preference"sv, &NodeSelectorTerm::kType, &kExtra6, offsetof(PreferredSchedulingTerm, preference), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo PreferredSchedulingTerm::kType{"core.v1.PreferredSchedulingTerm"sv, kPreferredSchedulingTermFields, std::size(kPreferredSchedulingTermFields), sizeof(PreferredSchedulingTerm), offsetof(PreferredSchedulingTerm, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -1735,7 +1735,7 @@ constinit const TypeInfo ResourceClaim::kType{"core.v1.ResourceClaim"sv, kResour
 static constinit const FieldInfo kResourceFieldSelectorFields[] = {
     {"containerName"sv, nullptr, nullptr, offsetof(ResourceFieldSelector, container_name), 1, K::kString, S::kPlain, false},
     {"resource"sv, nullptr, nullptr, offsetof(ResourceFieldSelector, resource), 2, K::kString, S::kPlain, true},
-    {"divisor"sv, nullptr, nullptr, offsetof(ResourceFieldSelector, divisor), 3, K::kQuantity, S::kPlain, false},
+    {"divisor"sv, nullptr, nullptr, offsetof(ResourceFieldSelector, divisor), 3, K::kQuantity, S::kPlain, true},
 };
 constinit const TypeInfo ResourceFieldSelector::kType{"core.v1.ResourceFieldSelector"sv, kResourceFieldSelectorFields, std::size(kResourceFieldSelectorFields), sizeof(ResourceFieldSelector), offsetof(ResourceFieldSelector, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -2256,7 +2256,7 @@ constinit const TypeInfo VsphereVirtualDiskVolumeSource::kType{"core.v1.VsphereV
 
 static constinit const FieldInfo kWeightedPodAffinityTermFields[] = {
     {"weight"sv, nullptr, nullptr, offsetof(WeightedPodAffinityTerm, weight), 1, K::kInt32, S::kPlain, true},
-    {"podAffinityTerm"sv, &PodAffinityTerm::kType, nullptr, offsetof(WeightedPodAffinityTerm, pod_affinity_term), 2, K::kMessage, S::kPlain, false},
+    {"podAffinityTerm"sv, &PodAffinityTerm::kType, nullptr, offsetof(WeightedPodAffinityTerm, pod_affinity_term), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo WeightedPodAffinityTerm::kType{"core.v1.WeightedPodAffinityTerm"sv, kWeightedPodAffinityTermFields, std::size(kWeightedPodAffinityTermFields), sizeof(WeightedPodAffinityTerm), offsetof(WeightedPodAffinityTerm, unknown_fields), TypeForm::kStruct, nullptr};
 

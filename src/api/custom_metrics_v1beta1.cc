@@ -24,7 +24,7 @@ static constinit const KindInfo kMetricListOptionsKind{"custom.metrics.k8s.io"sv
 constinit const TypeInfo MetricListOptions::kType{"custom_metrics.v1beta1.MetricListOptions"sv, kMetricListOptionsFields, std::size(kMetricListOptionsFields), sizeof(MetricListOptions), offsetof(MetricListOptions, unknown_fields), TypeForm::kStruct, &kMetricListOptionsKind};
 
 static constinit const FieldInfo kMetricValueFields[] = {
-    {"describedObject"sv, &core::v1::ObjectReference::kType, &kExtra0, offsetof(MetricValue, described_object), 1, K::kMessage, S::kPlain, false},
+    {"describedObject"sv, &core::v1::ObjectReference::kType, &kExtra0, offsetof(MetricValue, described_object), 1, K::kMessage, S::kPlain, true},
     {"metricName"sv, nullptr, nullptr, offsetof(MetricValue, metric_name), 2, K::kString, S::kPlain, true},
     {"timestamp"sv, nullptr, nullptr, offsetof(MetricValue, timestamp), 3, K::kTime, S::kPlain, false},
     {"window"sv, nullptr, nullptr, offsetof(MetricValue, window), 4, K::kInt64, S::kOptional, false},

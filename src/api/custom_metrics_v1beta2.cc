@@ -30,8 +30,8 @@ static constinit const KindInfo kMetricListOptionsKind{"custom.metrics.k8s.io"sv
 constinit const TypeInfo MetricListOptions::kType{"custom_metrics.v1beta2.MetricListOptions"sv, kMetricListOptionsFields, std::size(kMetricListOptionsFields), sizeof(MetricListOptions), offsetof(MetricListOptions, unknown_fields), TypeForm::kStruct, &kMetricListOptionsKind};
 
 static constinit const FieldInfo kMetricValueFields[] = {
-    {"describedObject"sv, &core::v1::ObjectReference::kType, &kExtra0, offsetof(MetricValue, described_object), 1, K::kMessage, S::kPlain, false},
-    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(MetricValue, metric), 2, K::kMessage, S::kPlain, false},
+    {"describedObject"sv, &core::v1::ObjectReference::kType, &kExtra0, offsetof(MetricValue, described_object), 1, K::kMessage, S::kPlain, true},
+    {"metric"sv, &MetricIdentifier::kType, nullptr, offsetof(MetricValue, metric), 2, K::kMessage, S::kPlain, true},
     {"timestamp"sv, nullptr, nullptr, offsetof(MetricValue, timestamp), 3, K::kTime, S::kPlain, false},
     {"windowSeconds"sv, nullptr, nullptr, offsetof(MetricValue, window_seconds), 4, K::kInt64, S::kOptional, false},
     {"value"sv, nullptr, nullptr, offsetof(MetricValue, value), 5, K::kQuantity, S::kPlain, true},

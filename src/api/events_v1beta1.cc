@@ -17,7 +17,7 @@ using S = FieldShape;
 static constinit const FieldExtra kExtra0{.atomic = true};
 
 static constinit const FieldInfo kEventFields[] = {
-    {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Event, metadata), 1, K::kMessage, S::kPlain, false},
+    {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Event, metadata), 1, K::kMessage, S::kPlain, true},
     {"eventTime"sv, nullptr, nullptr, offsetof(Event, event_time), 2, K::kMicroTime, S::kPlain, false},
     {"series"sv, &EventSeries::kType, nullptr, offsetof(Event, series), 3, K::kMessage, S::kOptional, false},
     {"reportingController"sv, nullptr, nullptr, offsetof(Event, reporting_controller), 4, K::kString, S::kPlain, false},

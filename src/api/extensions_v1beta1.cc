@@ -47,7 +47,7 @@ constinit const TypeInfo DaemonSetList::kType{"extensions.v1beta1.DaemonSetList"
 
 static constinit const FieldInfo kDaemonSetSpecFields[] = {
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(DaemonSetSpec, selector), 1, K::kMessage, S::kOptional, false},
-    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DaemonSetSpec, template_), 2, K::kMessage, S::kPlain, false},
+    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DaemonSetSpec, template_), 2, K::kMessage, S::kPlain, true},
     {"updateStrategy"sv, &DaemonSetUpdateStrategy::kType, nullptr, offsetof(DaemonSetSpec, update_strategy), 3, K::kMessage, S::kPlain, false},
     {"minReadySeconds"sv, nullptr, nullptr, offsetof(DaemonSetSpec, min_ready_seconds), 4, K::kInt32, S::kPlain, false},
     {"templateGeneration"sv, nullptr, nullptr, offsetof(DaemonSetSpec, template_generation), 5, K::kInt64, S::kPlain, false},
@@ -103,7 +103,7 @@ constinit const TypeInfo DeploymentList::kType{"extensions.v1beta1.DeploymentLis
 static constinit const FieldInfo kDeploymentRollbackFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(DeploymentRollback, name), 1, K::kString, S::kPlain, true},
     {"updatedAnnotations"sv, nullptr, nullptr, offsetof(DeploymentRollback, updated_annotations), 2, K::kString, S::kMap, false},
-    {"rollbackTo"sv, &RollbackConfig::kType, nullptr, offsetof(DeploymentRollback, rollback_to), 3, K::kMessage, S::kPlain, false},
+    {"rollbackTo"sv, &RollbackConfig::kType, nullptr, offsetof(DeploymentRollback, rollback_to), 3, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kDeploymentRollbackKind{"extensions"sv, "v1beta1"sv, "DeploymentRollback"sv, ""sv, false, false};
 constinit const TypeInfo DeploymentRollback::kType{"extensions.v1beta1.DeploymentRollback"sv, kDeploymentRollbackFields, std::size(kDeploymentRollbackFields), sizeof(DeploymentRollback), offsetof(DeploymentRollback, unknown_fields), TypeForm::kStruct, &kDeploymentRollbackKind};
@@ -111,7 +111,7 @@ constinit const TypeInfo DeploymentRollback::kType{"extensions.v1beta1.Deploymen
 static constinit const FieldInfo kDeploymentSpecFields[] = {
     {"replicas"sv, nullptr, nullptr, offsetof(DeploymentSpec, replicas), 1, K::kInt32, S::kOptional, false},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(DeploymentSpec, selector), 2, K::kMessage, S::kOptional, false},
-    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DeploymentSpec, template_), 3, K::kMessage, S::kPlain, false},
+    {"template"sv, &core::v1::PodTemplateSpec::kType, nullptr, offsetof(DeploymentSpec, template_), 3, K::kMessage, S::kPlain, true},
     {"strategy"sv, &DeploymentStrategy::kType, &kExtra2, offsetof(DeploymentSpec, strategy), 4, K::kMessage, S::kPlain, false},
     {"minReadySeconds"sv, nullptr, nullptr, offsetof(DeploymentSpec, min_ready_seconds), 5, K::kInt32, S::kPlain, false},
     {"revisionHistoryLimit"sv, nullptr, nullptr, offsetof(DeploymentSpec, revision_history_limit), 6, K::kInt32, S::kOptional, false},
@@ -143,7 +143,7 @@ constinit const TypeInfo DeploymentStrategy::kType{"extensions.v1beta1.Deploymen
 static constinit const FieldInfo kHTTPIngressPathFields[] = {
     {"path"sv, nullptr, nullptr, offsetof(HTTPIngressPath, path), 1, K::kString, S::kPlain, false},
     {"pathType"sv, nullptr, nullptr, offsetof(HTTPIngressPath, path_type), 3, K::kString, S::kOptional, false},
-    {"backend"sv, &IngressBackend::kType, nullptr, offsetof(HTTPIngressPath, backend), 2, K::kMessage, S::kPlain, false},
+    {"backend"sv, &IngressBackend::kType, nullptr, offsetof(HTTPIngressPath, backend), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo HTTPIngressPath::kType{"extensions.v1beta1.HTTPIngressPath"sv, kHTTPIngressPathFields, std::size(kHTTPIngressPathFields), sizeof(HTTPIngressPath), offsetof(HTTPIngressPath, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -274,7 +274,7 @@ static constinit const FieldInfo kNetworkPolicyPortFields[] = {
 constinit const TypeInfo NetworkPolicyPort::kType{"extensions.v1beta1.NetworkPolicyPort"sv, kNetworkPolicyPortFields, std::size(kNetworkPolicyPortFields), sizeof(NetworkPolicyPort), offsetof(NetworkPolicyPort, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kNetworkPolicySpecFields[] = {
-    {"podSelector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(NetworkPolicySpec, pod_selector), 1, K::kMessage, S::kPlain, false},
+    {"podSelector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(NetworkPolicySpec, pod_selector), 1, K::kMessage, S::kPlain, true},
     {"ingress"sv, &NetworkPolicyIngressRule::kType, &kExtra3, offsetof(NetworkPolicySpec, ingress), 2, K::kMessage, S::kList, false},
     {"egress"sv, &NetworkPolicyEgressRule::kType, &kExtra3, offsetof(NetworkPolicySpec, egress), 3, K::kMessage, S::kList, false},
     {"policyTypes"sv, nullptr, &kExtra3, offsetof(NetworkPolicySpec, policy_types), 4, K::kString, S::kList, false},

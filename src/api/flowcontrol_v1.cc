@@ -54,7 +54,7 @@ static constinit const KindInfo kFlowSchemaListKind{"flowcontrol.apiserver.k8s.i
 constinit const TypeInfo FlowSchemaList::kType{"flowcontrol.v1.FlowSchemaList"sv, kFlowSchemaListFields, std::size(kFlowSchemaListFields), sizeof(FlowSchemaList), offsetof(FlowSchemaList, unknown_fields), TypeForm::kStruct, &kFlowSchemaListKind};
 
 static constinit const FieldInfo kFlowSchemaSpecFields[] = {
-    {"priorityLevelConfiguration"sv, &PriorityLevelConfigurationReference::kType, nullptr, offsetof(FlowSchemaSpec, priority_level_configuration), 1, K::kMessage, S::kPlain, false},
+    {"priorityLevelConfiguration"sv, &PriorityLevelConfigurationReference::kType, nullptr, offsetof(FlowSchemaSpec, priority_level_configuration), 1, K::kMessage, S::kPlain, true},
     {"matchingPrecedence"sv, nullptr, nullptr, offsetof(FlowSchemaSpec, matching_precedence), 2, K::kInt32, S::kPlain, true},
     {"distinguisherMethod"sv, &FlowDistinguisherMethod::kType, nullptr, offsetof(FlowSchemaSpec, distinguisher_method), 3, K::kMessage, S::kOptional, false},
     {"rules"sv, &PolicyRulesWithSubjects::kType, &kExtra0, offsetof(FlowSchemaSpec, rules), 4, K::kMessage, S::kList, false},

@@ -18,7 +18,7 @@ static constinit const FieldExtra kExtra0{.list_type = ListType::kAtomic};
 
 static constinit const FieldInfo kImageReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ImageReview, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &ImageReviewSpec::kType, nullptr, offsetof(ImageReview, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &ImageReviewSpec::kType, nullptr, offsetof(ImageReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &ImageReviewStatus::kType, nullptr, offsetof(ImageReview, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kImageReviewKind{"imagepolicy.k8s.io"sv, "v1alpha1"sv, "ImageReview"sv, ""sv, false, false};

@@ -22,7 +22,7 @@ static constinit const FieldExtra kExtra4{.enum_values = "Active,Canceled,Comple
 
 static constinit const FieldInfo kEvictionFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Eviction, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &EvictionSpec::kType, nullptr, offsetof(Eviction, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &EvictionSpec::kType, nullptr, offsetof(Eviction, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &EvictionStatus::kType, nullptr, offsetof(Eviction, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kEvictionKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "Eviction"sv, "evictions"sv, true, false};
@@ -43,7 +43,7 @@ constinit const TypeInfo EvictionPodReference::kType{"lifecycle.v1alpha1.Evictio
 
 static constinit const FieldInfo kEvictionRequestFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(EvictionRequest, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &EvictionRequestSpec::kType, nullptr, offsetof(EvictionRequest, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &EvictionRequestSpec::kType, nullptr, offsetof(EvictionRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &EvictionRequestStatus::kType, nullptr, offsetof(EvictionRequest, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kEvictionRequestKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "EvictionRequest"sv, "evictionrequests"sv, true, false};
@@ -63,7 +63,7 @@ static constinit const FieldInfo kEvictionRequestPodReferenceFields[] = {
 constinit const TypeInfo EvictionRequestPodReference::kType{"lifecycle.v1alpha1.EvictionRequestPodReference"sv, kEvictionRequestPodReferenceFields, std::size(kEvictionRequestPodReferenceFields), sizeof(EvictionRequestPodReference), offsetof(EvictionRequestPodReference, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kEvictionRequestSpecFields[] = {
-    {"target"sv, &EvictionRequestTarget::kType, nullptr, offsetof(EvictionRequestSpec, target), 1, K::kMessage, S::kPlain, false},
+    {"target"sv, &EvictionRequestTarget::kType, nullptr, offsetof(EvictionRequestSpec, target), 1, K::kMessage, S::kPlain, true},
     {"requester"sv, nullptr, nullptr, offsetof(EvictionRequestSpec, requester), 2, K::kString, S::kPlain, true},
     {"intent"sv, nullptr, &kExtra0, offsetof(EvictionRequestSpec, intent), 3, K::kString, S::kPlain, true},
 };
@@ -81,7 +81,7 @@ static constinit const FieldInfo kEvictionRequestTargetFields[] = {
 constinit const TypeInfo EvictionRequestTarget::kType{"lifecycle.v1alpha1.EvictionRequestTarget"sv, kEvictionRequestTargetFields, std::size(kEvictionRequestTargetFields), sizeof(EvictionRequestTarget), offsetof(EvictionRequestTarget, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kEvictionSpecFields[] = {
-    {"target"sv, &EvictionTarget::kType, nullptr, offsetof(EvictionSpec, target), 1, K::kMessage, S::kPlain, false},
+    {"target"sv, &EvictionTarget::kType, nullptr, offsetof(EvictionSpec, target), 1, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo EvictionSpec::kType{"lifecycle.v1alpha1.EvictionSpec"sv, kEvictionSpecFields, std::size(kEvictionSpecFields), sizeof(EvictionSpec), offsetof(EvictionSpec, unknown_fields), TypeForm::kStruct, nullptr};
 

@@ -23,7 +23,7 @@ static constinit const FieldExtra kExtra4{.list_type = ListType::kMap, .map_keys
 static constinit const FieldInfo kHTTPIngressPathFields[] = {
     {"path"sv, nullptr, nullptr, offsetof(HTTPIngressPath, path), 1, K::kString, S::kPlain, false},
     {"pathType"sv, nullptr, nullptr, offsetof(HTTPIngressPath, path_type), 3, K::kString, S::kOptional, false},
-    {"backend"sv, &IngressBackend::kType, nullptr, offsetof(HTTPIngressPath, backend), 2, K::kMessage, S::kPlain, false},
+    {"backend"sv, &IngressBackend::kType, nullptr, offsetof(HTTPIngressPath, backend), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo HTTPIngressPath::kType{"networking.v1.HTTPIngressPath"sv, kHTTPIngressPathFields, std::size(kHTTPIngressPathFields), sizeof(HTTPIngressPath), offsetof(HTTPIngressPath, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -207,7 +207,7 @@ static constinit const FieldInfo kNetworkPolicyPortFields[] = {
 constinit const TypeInfo NetworkPolicyPort::kType{"networking.v1.NetworkPolicyPort"sv, kNetworkPolicyPortFields, std::size(kNetworkPolicyPortFields), sizeof(NetworkPolicyPort), offsetof(NetworkPolicyPort, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constinit const FieldInfo kNetworkPolicySpecFields[] = {
-    {"podSelector"sv, &meta::v1::LabelSelector::kType, &kExtra1, offsetof(NetworkPolicySpec, pod_selector), 1, K::kMessage, S::kPlain, false},
+    {"podSelector"sv, &meta::v1::LabelSelector::kType, &kExtra1, offsetof(NetworkPolicySpec, pod_selector), 1, K::kMessage, S::kPlain, true},
     {"ingress"sv, &NetworkPolicyIngressRule::kType, &kExtra0, offsetof(NetworkPolicySpec, ingress), 2, K::kMessage, S::kList, false},
     {"egress"sv, &NetworkPolicyEgressRule::kType, &kExtra0, offsetof(NetworkPolicySpec, egress), 3, K::kMessage, S::kList, false},
     {"policyTypes"sv, nullptr, &kExtra3, offsetof(NetworkPolicySpec, policy_types), 4, K::kString, S::kList, false},

@@ -22,7 +22,7 @@ static constinit const FieldExtra kExtra3{.list_type = ListType::kMap, .map_keys
 static constinit const FieldInfo kHTTPIngressPathFields[] = {
     {"path"sv, nullptr, nullptr, offsetof(HTTPIngressPath, path), 1, K::kString, S::kPlain, false},
     {"pathType"sv, nullptr, nullptr, offsetof(HTTPIngressPath, path_type), 3, K::kString, S::kOptional, false},
-    {"backend"sv, &IngressBackend::kType, nullptr, offsetof(HTTPIngressPath, backend), 2, K::kMessage, S::kPlain, false},
+    {"backend"sv, &IngressBackend::kType, nullptr, offsetof(HTTPIngressPath, backend), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo HTTPIngressPath::kType{"networking.v1beta1.HTTPIngressPath"sv, kHTTPIngressPathFields, std::size(kHTTPIngressPathFields), sizeof(HTTPIngressPath), offsetof(HTTPIngressPath, unknown_fields), TypeForm::kStruct, nullptr};
 

@@ -24,7 +24,7 @@ constinit const TypeInfo Overhead::kType{"node.v1alpha1.Overhead"sv, kOverheadFi
 
 static constinit const FieldInfo kRuntimeClassFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(RuntimeClass, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &RuntimeClassSpec::kType, nullptr, offsetof(RuntimeClass, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &RuntimeClassSpec::kType, nullptr, offsetof(RuntimeClass, spec), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kRuntimeClassKind{"node.k8s.io"sv, "v1alpha1"sv, "RuntimeClass"sv, "runtimeclasses"sv, false, false};
 constinit const TypeInfo RuntimeClass::kType{"node.v1alpha1.RuntimeClass"sv, kRuntimeClassFields, std::size(kRuntimeClassFields), sizeof(RuntimeClass), offsetof(RuntimeClass, unknown_fields), TypeForm::kStruct, &kRuntimeClassKind};

@@ -33,7 +33,7 @@ constinit const TypeInfo ClusterRole::kType{"rbac.v1alpha1.ClusterRole"sv, kClus
 static constinit const FieldInfo kClusterRoleBindingFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ClusterRoleBinding, metadata), 1, K::kMessage, S::kPlain, false},
     {"subjects"sv, &Subject::kType, &kExtra1, offsetof(ClusterRoleBinding, subjects), 2, K::kMessage, S::kList, false},
-    {"roleRef"sv, &RoleRef::kType, nullptr, offsetof(ClusterRoleBinding, role_ref), 3, K::kMessage, S::kPlain, false},
+    {"roleRef"sv, &RoleRef::kType, nullptr, offsetof(ClusterRoleBinding, role_ref), 3, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kClusterRoleBindingKind{"rbac.authorization.k8s.io"sv, "v1alpha1"sv, "ClusterRoleBinding"sv, "clusterrolebindings"sv, false, false};
 constinit const TypeInfo ClusterRoleBinding::kType{"rbac.v1alpha1.ClusterRoleBinding"sv, kClusterRoleBindingFields, std::size(kClusterRoleBindingFields), sizeof(ClusterRoleBinding), offsetof(ClusterRoleBinding, unknown_fields), TypeForm::kStruct, &kClusterRoleBindingKind};
@@ -71,7 +71,7 @@ constinit const TypeInfo Role::kType{"rbac.v1alpha1.Role"sv, kRoleFields, std::s
 static constinit const FieldInfo kRoleBindingFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(RoleBinding, metadata), 1, K::kMessage, S::kPlain, false},
     {"subjects"sv, &Subject::kType, &kExtra1, offsetof(RoleBinding, subjects), 2, K::kMessage, S::kList, false},
-    {"roleRef"sv, &RoleRef::kType, nullptr, offsetof(RoleBinding, role_ref), 3, K::kMessage, S::kPlain, false},
+    {"roleRef"sv, &RoleRef::kType, nullptr, offsetof(RoleBinding, role_ref), 3, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kRoleBindingKind{"rbac.authorization.k8s.io"sv, "v1alpha1"sv, "RoleBinding"sv, "rolebindings"sv, true, false};
 constinit const TypeInfo RoleBinding::kType{"rbac.v1alpha1.RoleBinding"sv, kRoleBindingFields, std::size(kRoleBindingFields), sizeof(RoleBinding), offsetof(RoleBinding, unknown_fields), TypeForm::kStruct, &kRoleBindingKind};

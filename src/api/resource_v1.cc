@@ -149,7 +149,7 @@ constinit const TypeInfo DeviceClaimConfiguration::kType{"resource.v1.DeviceClai
 
 static constinit const FieldInfo kDeviceClassFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(DeviceClass, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &DeviceClassSpec::kType, nullptr, offsetof(DeviceClass, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &DeviceClassSpec::kType, nullptr, offsetof(DeviceClass, spec), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kDeviceClassKind{"resource.k8s.io"sv, "v1"sv, "DeviceClass"sv, "deviceclasses"sv, false, false};
 constinit const TypeInfo DeviceClass::kType{"resource.v1.DeviceClass"sv, kDeviceClassFields, std::size(kDeviceClassFields), sizeof(DeviceClass), offsetof(DeviceClass, unknown_fields), TypeForm::kStruct, &kDeviceClassKind};
@@ -251,7 +251,7 @@ constinit const TypeInfo DeviceTaint::kType{"resource.v1.DeviceTaint"sv, kDevice
 
 static constinit const FieldInfo kDeviceTaintRuleFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(DeviceTaintRule, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &DeviceTaintRuleSpec::kType, nullptr, offsetof(DeviceTaintRule, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &DeviceTaintRuleSpec::kType, nullptr, offsetof(DeviceTaintRule, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &DeviceTaintRuleStatus::kType, nullptr, offsetof(DeviceTaintRule, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kDeviceTaintRuleKind{"resource.k8s.io"sv, "v1"sv, "DeviceTaintRule"sv, "devicetaintrules"sv, false, false};
@@ -337,7 +337,7 @@ constinit const TypeInfo OpaqueDeviceConfiguration::kType{"resource.v1.OpaqueDev
 
 static constinit const FieldInfo kResourceClaimFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ResourceClaim, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &ResourceClaimSpec::kType, nullptr, offsetof(ResourceClaim, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &ResourceClaimSpec::kType, nullptr, offsetof(ResourceClaim, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &ResourceClaimStatus::kType, nullptr, offsetof(ResourceClaim, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kResourceClaimKind{"resource.k8s.io"sv, "v1"sv, "ResourceClaim"sv, "resourceclaims"sv, true, false};
@@ -359,7 +359,7 @@ static constinit const KindInfo kResourceClaimListKind{"resource.k8s.io"sv, "v1"
 constinit const TypeInfo ResourceClaimList::kType{"resource.v1.ResourceClaimList"sv, kResourceClaimListFields, std::size(kResourceClaimListFields), sizeof(ResourceClaimList), offsetof(ResourceClaimList, unknown_fields), TypeForm::kStruct, &kResourceClaimListKind};
 
 static constinit const FieldInfo kResourceClaimSpecFields[] = {
-    {"devices"sv, &DeviceClaim::kType, nullptr, offsetof(ResourceClaimSpec, devices), 1, K::kMessage, S::kPlain, false},
+    {"devices"sv, &DeviceClaim::kType, nullptr, offsetof(ResourceClaimSpec, devices), 1, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ResourceClaimSpec::kType{"resource.v1.ResourceClaimSpec"sv, kResourceClaimSpecFields, std::size(kResourceClaimSpecFields), sizeof(ResourceClaimSpec), offsetof(ResourceClaimSpec, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -372,7 +372,7 @@ constinit const TypeInfo ResourceClaimStatus::kType{"resource.v1.ResourceClaimSt
 
 static constinit const FieldInfo kResourceClaimTemplateFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ResourceClaimTemplate, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &ResourceClaimTemplateSpec::kType, nullptr, offsetof(ResourceClaimTemplate, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &ResourceClaimTemplateSpec::kType, nullptr, offsetof(ResourceClaimTemplate, spec), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kResourceClaimTemplateKind{"resource.k8s.io"sv, "v1"sv, "ResourceClaimTemplate"sv, "resourceclaimtemplates"sv, true, false};
 constinit const TypeInfo ResourceClaimTemplate::kType{"resource.v1.ResourceClaimTemplate"sv, kResourceClaimTemplateFields, std::size(kResourceClaimTemplateFields), sizeof(ResourceClaimTemplate), offsetof(ResourceClaimTemplate, unknown_fields), TypeForm::kStruct, &kResourceClaimTemplateKind};
@@ -386,7 +386,7 @@ constinit const TypeInfo ResourceClaimTemplateList::kType{"resource.v1.ResourceC
 
 static constinit const FieldInfo kResourceClaimTemplateSpecFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ResourceClaimTemplateSpec, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &ResourceClaimSpec::kType, nullptr, offsetof(ResourceClaimTemplateSpec, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &ResourceClaimSpec::kType, nullptr, offsetof(ResourceClaimTemplateSpec, spec), 2, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo ResourceClaimTemplateSpec::kType{"resource.v1.ResourceClaimTemplateSpec"sv, kResourceClaimTemplateSpecFields, std::size(kResourceClaimTemplateSpecFields), sizeof(ResourceClaimTemplateSpec), offsetof(ResourceClaimTemplateSpec, unknown_fields), TypeForm::kStruct, nullptr};
 
@@ -399,7 +399,7 @@ constinit const TypeInfo ResourcePool::kType{"resource.v1.ResourcePool"sv, kReso
 
 static constinit const FieldInfo kResourceSliceFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ResourceSlice, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &ResourceSliceSpec::kType, nullptr, offsetof(ResourceSlice, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &ResourceSliceSpec::kType, nullptr, offsetof(ResourceSlice, spec), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kResourceSliceKind{"resource.k8s.io"sv, "v1"sv, "ResourceSlice"sv, "resourceslices"sv, false, false};
 constinit const TypeInfo ResourceSlice::kType{"resource.v1.ResourceSlice"sv, kResourceSliceFields, std::size(kResourceSliceFields), sizeof(ResourceSlice), offsetof(ResourceSlice, unknown_fields), TypeForm::kStruct, &kResourceSliceKind};
@@ -413,7 +413,7 @@ constinit const TypeInfo ResourceSliceList::kType{"resource.v1.ResourceSliceList
 
 static constinit const FieldInfo kResourceSliceSpecFields[] = {
     {"driver"sv, nullptr, nullptr, offsetof(ResourceSliceSpec, driver), 1, K::kString, S::kPlain, true},
-    {"pool"sv, &ResourcePool::kType, nullptr, offsetof(ResourceSliceSpec, pool), 2, K::kMessage, S::kPlain, false},
+    {"pool"sv, &ResourcePool::kType, nullptr, offsetof(ResourceSliceSpec, pool), 2, K::kMessage, S::kPlain, true},
     {"nodeName"sv, nullptr, nullptr, offsetof(ResourceSliceSpec, node_name), 3, K::kString, S::kOptional, false},
     {"nodeSelector"sv, &core::v1::NodeSelector::kType, &kExtra1, offsetof(ResourceSliceSpec, node_selector), 4, K::kMessage, S::kOptional, false},
     {"allNodes"sv, nullptr, nullptr, offsetof(ResourceSliceSpec, all_nodes), 5, K::kBool, S::kOptional, false},

@@ -39,7 +39,7 @@ constinit const TypeInfo DeviceTaint::kType{"resource.v1alpha3.DeviceTaint"sv, k
 
 static constinit const FieldInfo kDeviceTaintRuleFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(DeviceTaintRule, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &DeviceTaintRuleSpec::kType, nullptr, offsetof(DeviceTaintRule, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &DeviceTaintRuleSpec::kType, nullptr, offsetof(DeviceTaintRule, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &DeviceTaintRuleStatus::kType, nullptr, offsetof(DeviceTaintRule, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kDeviceTaintRuleKind{"resource.k8s.io"sv, "v1alpha3"sv, "DeviceTaintRule"sv, "devicetaintrules"sv, false, false};
@@ -96,7 +96,7 @@ constinit const TypeInfo PoolStatus::kType{"resource.v1alpha3.PoolStatus"sv, kPo
 
 static constinit const FieldInfo kResourcePoolStatusRequestFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ResourcePoolStatusRequest, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &ResourcePoolStatusRequestSpec::kType, nullptr, offsetof(ResourcePoolStatusRequest, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &ResourcePoolStatusRequestSpec::kType, nullptr, offsetof(ResourcePoolStatusRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &ResourcePoolStatusRequestStatus::kType, nullptr, offsetof(ResourcePoolStatusRequest, status), 3, K::kMessage, S::kOptional, false},
 };
 static constinit const KindInfo kResourcePoolStatusRequestKind{"resource.k8s.io"sv, "v1alpha3"sv, "ResourcePoolStatusRequest"sv, "resourcepoolstatusrequests"sv, false, false};

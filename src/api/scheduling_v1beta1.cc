@@ -53,7 +53,7 @@ constinit const TypeInfo CompositePodGroupSchedulingPolicy::kType{"scheduling.v1
 
 static constinit const FieldInfo kCompositePodGroupTemplateFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(CompositePodGroupTemplate, name), 1, K::kString, S::kPlain, true},
-    {"schedulingPolicy"sv, &CompositePodGroupSchedulingPolicy::kType, nullptr, offsetof(CompositePodGroupTemplate, scheduling_policy), 2, K::kMessage, S::kPlain, false},
+    {"schedulingPolicy"sv, &CompositePodGroupSchedulingPolicy::kType, nullptr, offsetof(CompositePodGroupTemplate, scheduling_policy), 2, K::kMessage, S::kPlain, true},
     {"schedulingConstraints"sv, &CompositePodGroupSchedulingConstraints::kType, nullptr, offsetof(CompositePodGroupTemplate, scheduling_constraints), 3, K::kMessage, S::kOptional, false},
     {"disruptionMode"sv, &CompositeDisruptionMode::kType, nullptr, offsetof(CompositePodGroupTemplate, disruption_mode), 4, K::kMessage, S::kOptional, false},
     {"priorityClassName"sv, nullptr, nullptr, offsetof(CompositePodGroupTemplate, priority_class_name), 5, K::kString, S::kPlain, false},
@@ -77,7 +77,7 @@ constinit const TypeInfo GangSchedulingPolicy::kType{"scheduling.v1beta1.GangSch
 
 static constinit const FieldInfo kPodGroupFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(PodGroup, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &PodGroupSpec::kType, nullptr, offsetof(PodGroup, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &PodGroupSpec::kType, nullptr, offsetof(PodGroup, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &PodGroupStatus::kType, nullptr, offsetof(PodGroup, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kPodGroupKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PodGroup"sv, "podgroups"sv, true, false};
@@ -117,7 +117,7 @@ constinit const TypeInfo PodGroupSchedulingPolicy::kType{"scheduling.v1beta1.Pod
 static constinit const FieldInfo kPodGroupSpecFields[] = {
     {"parentCompositePodGroupName"sv, nullptr, nullptr, offsetof(PodGroupSpec, parent_composite_pod_group_name), 1, K::kString, S::kOptional, false},
     {"workloadRef"sv, &WorkloadReference::kType, nullptr, offsetof(PodGroupSpec, workload_ref), 2, K::kMessage, S::kOptional, false},
-    {"schedulingPolicy"sv, &PodGroupSchedulingPolicy::kType, nullptr, offsetof(PodGroupSpec, scheduling_policy), 3, K::kMessage, S::kPlain, false},
+    {"schedulingPolicy"sv, &PodGroupSchedulingPolicy::kType, nullptr, offsetof(PodGroupSpec, scheduling_policy), 3, K::kMessage, S::kPlain, true},
     {"schedulingConstraints"sv, &PodGroupSchedulingConstraints::kType, nullptr, offsetof(PodGroupSpec, scheduling_constraints), 4, K::kMessage, S::kOptional, false},
     {"resourceClaims"sv, &PodGroupResourceClaim::kType, &kExtra3, offsetof(PodGroupSpec, resource_claims), 5, K::kMessage, S::kList, false},
     {"disruptionMode"sv, &DisruptionMode::kType, &kExtra4, offsetof(PodGroupSpec, disruption_mode), 6, K::kMessage, S::kOptional, false},
@@ -135,7 +135,7 @@ constinit const TypeInfo PodGroupStatus::kType{"scheduling.v1beta1.PodGroupStatu
 
 static constinit const FieldInfo kPodGroupTemplateFields[] = {
     {"name"sv, nullptr, nullptr, offsetof(PodGroupTemplate, name), 1, K::kString, S::kPlain, true},
-    {"schedulingPolicy"sv, &PodGroupSchedulingPolicy::kType, nullptr, offsetof(PodGroupTemplate, scheduling_policy), 2, K::kMessage, S::kPlain, false},
+    {"schedulingPolicy"sv, &PodGroupSchedulingPolicy::kType, nullptr, offsetof(PodGroupTemplate, scheduling_policy), 2, K::kMessage, S::kPlain, true},
     {"schedulingConstraints"sv, &PodGroupSchedulingConstraints::kType, nullptr, offsetof(PodGroupTemplate, scheduling_constraints), 3, K::kMessage, S::kOptional, false},
     {"resourceClaims"sv, &PodGroupResourceClaim::kType, &kExtra3, offsetof(PodGroupTemplate, resource_claims), 4, K::kMessage, S::kList, false},
     {"disruptionMode"sv, &DisruptionMode::kType, nullptr, offsetof(PodGroupTemplate, disruption_mode), 5, K::kMessage, S::kOptional, false},
@@ -180,7 +180,7 @@ constinit const TypeInfo TypedLocalObjectReference::kType{"scheduling.v1beta1.Ty
 
 static constinit const FieldInfo kWorkloadFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Workload, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &WorkloadSpec::kType, nullptr, offsetof(Workload, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &WorkloadSpec::kType, nullptr, offsetof(Workload, spec), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kWorkloadKind{"scheduling.k8s.io"sv, "v1beta1"sv, "Workload"sv, "workloads"sv, true, false};
 constinit const TypeInfo Workload::kType{"scheduling.v1beta1.Workload"sv, kWorkloadFields, std::size(kWorkloadFields), sizeof(Workload), offsetof(Workload, unknown_fields), TypeForm::kStruct, &kWorkloadKind};

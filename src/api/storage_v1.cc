@@ -27,7 +27,7 @@ static constinit const FieldExtra kExtra9{.enum_values = "Block,Filesystem"sv};
 
 static constinit const FieldInfo kCSIDriverFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(CSIDriver, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &CSIDriverSpec::kType, nullptr, offsetof(CSIDriver, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &CSIDriverSpec::kType, nullptr, offsetof(CSIDriver, spec), 2, K::kMessage, S::kPlain, true},
 };
 static constinit const KindInfo kCSIDriverKind{"storage.k8s.io"sv, "v1"sv, "CSIDriver"sv, "csidrivers"sv, false, false};
 constinit const TypeInfo CSIDriver::kType{"storage.v1.CSIDriver"sv, kCSIDriverFields, std::size(kCSIDriverFields), sizeof(CSIDriver), offsetof(CSIDriver, unknown_fields), TypeForm::kStruct, &kCSIDriverKind};
@@ -56,7 +56,7 @@ constinit const TypeInfo CSIDriverSpec::kType{"storage.v1.CSIDriverSpec"sv, kCSI
 
 static constinit const FieldInfo kCSINodeFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(CSINode, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &CSINodeSpec::kType, nullptr, offsetof(CSINode, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &CSINodeSpec::kType, nullptr, offsetof(CSINode, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &CSINodeStatus::kType, nullptr, offsetof(CSINode, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kCSINodeKind{"storage.k8s.io"sv, "v1"sv, "CSINode"sv, "csinodes"sv, false, false};
@@ -148,7 +148,7 @@ constinit const TypeInfo TokenRequest::kType{"storage.v1.TokenRequest"sv, kToken
 
 static constinit const FieldInfo kVolumeAttachmentFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(VolumeAttachment, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &VolumeAttachmentSpec::kType, nullptr, offsetof(VolumeAttachment, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &VolumeAttachmentSpec::kType, nullptr, offsetof(VolumeAttachment, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &VolumeAttachmentStatus::kType, nullptr, offsetof(VolumeAttachment, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kVolumeAttachmentKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttachment"sv, "volumeattachments"sv, false, false};
@@ -169,7 +169,7 @@ constinit const TypeInfo VolumeAttachmentSource::kType{"storage.v1.VolumeAttachm
 
 static constinit const FieldInfo kVolumeAttachmentSpecFields[] = {
     {"attacher"sv, nullptr, nullptr, offsetof(VolumeAttachmentSpec, attacher), 1, K::kString, S::kPlain, true},
-    {"source"sv, &VolumeAttachmentSource::kType, nullptr, offsetof(VolumeAttachmentSpec, source), 2, K::kMessage, S::kPlain, false},
+    {"source"sv, &VolumeAttachmentSource::kType, nullptr, offsetof(VolumeAttachmentSpec, source), 2, K::kMessage, S::kPlain, true},
     {"nodeName"sv, nullptr, nullptr, offsetof(VolumeAttachmentSpec, node_name), 3, K::kString, S::kPlain, true},
 };
 constinit const TypeInfo VolumeAttachmentSpec::kType{"storage.v1.VolumeAttachmentSpec"sv, kVolumeAttachmentSpecFields, std::size(kVolumeAttachmentSpecFields), sizeof(VolumeAttachmentSpec), offsetof(VolumeAttachmentSpec, unknown_fields), TypeForm::kStruct, nullptr};

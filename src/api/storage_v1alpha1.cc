@@ -35,7 +35,7 @@ constinit const TypeInfo CSIStorageCapacityList::kType{"storage.v1alpha1.CSIStor
 
 static constinit const FieldInfo kVolumeAttachmentFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(VolumeAttachment, metadata), 1, K::kMessage, S::kPlain, false},
-    {"spec"sv, &VolumeAttachmentSpec::kType, nullptr, offsetof(VolumeAttachment, spec), 2, K::kMessage, S::kPlain, false},
+    {"spec"sv, &VolumeAttachmentSpec::kType, nullptr, offsetof(VolumeAttachment, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &VolumeAttachmentStatus::kType, nullptr, offsetof(VolumeAttachment, status), 3, K::kMessage, S::kPlain, false},
 };
 static constinit const KindInfo kVolumeAttachmentKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttachment"sv, "volumeattachments"sv, false, false};
@@ -56,7 +56,7 @@ constinit const TypeInfo VolumeAttachmentSource::kType{"storage.v1alpha1.VolumeA
 
 static constinit const FieldInfo kVolumeAttachmentSpecFields[] = {
     {"attacher"sv, nullptr, nullptr, offsetof(VolumeAttachmentSpec, attacher), 1, K::kString, S::kPlain, true},
-    {"source"sv, &VolumeAttachmentSource::kType, nullptr, offsetof(VolumeAttachmentSpec, source), 2, K::kMessage, S::kPlain, false},
+    {"source"sv, &VolumeAttachmentSource::kType, nullptr, offsetof(VolumeAttachmentSpec, source), 2, K::kMessage, S::kPlain, true},
     {"nodeName"sv, nullptr, nullptr, offsetof(VolumeAttachmentSpec, node_name), 3, K::kString, S::kPlain, true},
 };
 constinit const TypeInfo VolumeAttachmentSpec::kType{"storage.v1alpha1.VolumeAttachmentSpec"sv, kVolumeAttachmentSpecFields, std::size(kVolumeAttachmentSpecFields), sizeof(VolumeAttachmentSpec), offsetof(VolumeAttachmentSpec, unknown_fields), TypeForm::kStruct, nullptr};

@@ -32,7 +32,7 @@ static constinit const KindInfo kStorageVersionMigrationListKind{"storagemigrati
 constinit const TypeInfo StorageVersionMigrationList::kType{"storagemigration.v1.StorageVersionMigrationList"sv, kStorageVersionMigrationListFields, std::size(kStorageVersionMigrationListFields), sizeof(StorageVersionMigrationList), offsetof(StorageVersionMigrationList, unknown_fields), TypeForm::kStruct, &kStorageVersionMigrationListKind};
 
 static constinit const FieldInfo kStorageVersionMigrationSpecFields[] = {
-    {"resource"sv, &meta::v1::GroupResource::kType, nullptr, offsetof(StorageVersionMigrationSpec, resource), 1, K::kMessage, S::kPlain, false},
+    {"resource"sv, &meta::v1::GroupResource::kType, nullptr, offsetof(StorageVersionMigrationSpec, resource), 1, K::kMessage, S::kPlain, true},
 };
 constinit const TypeInfo StorageVersionMigrationSpec::kType{"storagemigration.v1.StorageVersionMigrationSpec"sv, kStorageVersionMigrationSpecFields, std::size(kStorageVersionMigrationSpecFields), sizeof(StorageVersionMigrationSpec), offsetof(StorageVersionMigrationSpec, unknown_fields), TypeForm::kStruct, nullptr};
 

@@ -196,16 +196,21 @@ TEST(TimerTest, OutlivesItsClock) {
 
 TEST(RealClockTest, RunsTimersInOrderOnItsThread) {
   const std::shared_ptr<Clock>& clock = Clock::Real();
+  std::promise<void> added;
   std::promise<void> done;
   std::vector<int> ran;
   std::thread::id thread;
-  const Timer later = clock->AddTimerAfter(milliseconds(2), [&] {
+  const Clock::TimePoint now = clock->Now();
+  // Holds the timer thread until the other timers are in.
+  const Timer holder = clock->AddTimer(now, [&] { added.get_future().wait(); });
+  const Timer later = clock->AddTimer(now + milliseconds(2), [&] {
     ran.push_back(2);
     thread = std::this_thread::get_id();
     done.set_value();
   });
-  const Timer sooner = clock->AddTimerAfter(milliseconds(1), [&] { ran.push_back(1); });
-  const Timer never = clock->AddTimerAfter(hours(1), [&] { ran.push_back(99); });
+  const Timer sooner = clock->AddTimer(now + milliseconds(1), [&] { ran.push_back(1); });
+  const Timer never = clock->AddTimer(now + hours(1), [&] { ran.push_back(99); });
+  added.set_value();
   done.get_future().wait();
   EXPECT_THAT(ran, ElementsAre(1, 2));
   EXPECT_NE(thread, std::this_thread::get_id());

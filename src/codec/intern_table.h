@@ -26,9 +26,10 @@ class InternTable {
 
   // What the caller has to do with a part.
   enum class Verdict : std::uint8_t {
+    kNotAsked,  // nobody looked: decode it
     kFound,     // take the part that was found
-    kDecode,    // first sighting: decode it
-    kRemember,  // second sighting: decode it, then Add it
+    kFirst,     // first sighting: decode it, then Add it
+    kAgain,     // seen before: likewise, and this time it stays
   };
 
   InternTable();
@@ -71,10 +72,10 @@ class InternTable {
     hit_bytes_ += bytes;
   }
 
-  // Each takes a reference of its own.
-  void AddString(const Key& key, const String& text);
-  void AddBox(const Key& key, const TypeInfo& type, BoxRep* rep);
-  void AddArray(const Key& key, const FieldInfo& field, ArrayRep* rep);
+  // Each takes a reference of its own. Nothing happens where nobody had asked.
+  void AddString(Verdict verdict, const Key& key, const String& text);
+  void AddBox(Verdict verdict, const Key& key, const TypeInfo& type, BoxRep* rep);
+  void AddArray(Verdict verdict, const Key& key, const FieldInfo& field, ArrayRep* rep);
 
   void Sweep();
   Interner::Stats stats() const;
@@ -92,6 +93,7 @@ class InternTable {
       } part;
     };
     Slot() : part{nullptr, nullptr} {}
+    bool Has(const Key& k) const { return key.low == k.low && (key.high & ~std::uint64_t{3}) == k.high; }
     Kind kind() const { return static_cast<Kind>(key.high & 3); }
     const String* text() const { return reinterpret_cast<const String*>(text_bytes); }
     String* text() { return reinterpret_cast<String*>(text_bytes); }
@@ -111,34 +113,42 @@ class InternTable {
     ++lookups_;
     for (std::size_t i = key.low & mask_;; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
-      if (slot.kind() == Kind::kFree) return nullptr;
-      if (slot.key.low == key.low && (slot.key.high & ~std::uint64_t{3}) == key.high) {
-        ++hits_;
-        hit_bytes_ += bytes;
-        return &slot;
-      }
+      if (slot.kind() == Kind::kFree) break;
+      if (slot.Has(key)) return Hit(slot, bytes);
     }
+    const Slot& recent = recent_[RecentIndex(key)];
+    return recent.kind() != Kind::kFree && recent.Has(key) ? Hit(recent, bytes) : nullptr;
   }
-  // The first sighting leaves only a fingerprint, which later ones may overwrite.
+  const Slot* Hit(const Slot& slot, std::size_t bytes) {
+    ++hits_;
+    hit_bytes_ += bytes;
+    return &slot;
+  }
+  // The first sighting leaves a fingerprint, which later ones may overwrite, and for a while the part itself: what repeats within one
+  // object and nowhere else needs no place in the table.
   Verdict Sighted(const Key& key) {
     std::uint32_t& fingerprint = sighted_[(key.high >> 8) & (kSightings - 1)];
     auto mine = static_cast<std::uint32_t>(key.low >> 32) | 1U;
-    if (fingerprint == mine) return Verdict::kRemember;
+    if (fingerprint == mine) return Verdict::kAgain;
     fingerprint = mine;
-    return Verdict::kDecode;
+    return Verdict::kFirst;
   }
-  Slot& Place(const Key& key, Kind kind);
+  static std::size_t RecentIndex(const Key& key) { return (key.high >> 40) % kRecent; }
+  Slot& Place(Verdict verdict, const Key& key, Kind kind);
+  Slot& PlaceForGood(const Key& key, Kind kind);
   void Rebuild(std::size_t capacity);
   static bool InUse(const Slot& slot);
   static void Drop(Slot& slot);
 
-  static constexpr std::size_t kSightings = 1 << 17;
+  static constexpr std::size_t kSightings = 1 << 16;
+  static constexpr std::size_t kRecent = 256;
 
   alignas(64) unsigned char secret_[192];
   std::vector<Slot> slots_;
   std::size_t mask_;
   std::size_t used_ = 0;
   std::vector<std::uint32_t> sighted_;
+  std::vector<Slot> recent_;
   std::uint64_t lookups_ = 0, hits_ = 0, hit_bytes_ = 0;
 };
 

@@ -23,28 +23,42 @@ const unsigned char* ProcessSecret() {
 
 }  // namespace
 
-InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kSightings) {
+InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kSightings), recent_(kRecent) {
   std::memcpy(secret_, ProcessSecret(), sizeof secret_);
 }
 
 InternTable::~InternTable() {
+  for (Slot& slot : recent_) Drop(slot);
   for (Slot& slot : slots_) Drop(slot);
 }
 
-void InternTable::AddString(const Key& key, const String& text) { new (Place(key, Kind::kString).text_bytes) String(text); }
-
-void InternTable::AddBox(const Key& key, const TypeInfo& type, BoxRep* rep) {
-  rep->refs.fetch_add(1, std::memory_order_relaxed);
-  Place(key, Kind::kBox).part = {rep, &type};
+void InternTable::AddString(Verdict verdict, const Key& key, const String& text) {
+  if (verdict == Verdict::kNotAsked) return;
+  new (Place(verdict, key, Kind::kString).text_bytes) String(text);
 }
 
-void InternTable::AddArray(const Key& key, const FieldInfo& field, ArrayRep* rep) {
+void InternTable::AddBox(Verdict verdict, const Key& key, const TypeInfo& type, BoxRep* rep) {
+  if (verdict == Verdict::kNotAsked) return;
   rep->refs.fetch_add(1, std::memory_order_relaxed);
-  Place(key, Kind::kArray).part = {rep, &field};
+  Place(verdict, key, Kind::kBox).part = {rep, &type};
 }
 
-InternTable::Slot& InternTable::Place(const Key& key, Kind kind) {
-  if (used_ * 4 >= slots_.size() * 3) {
+void InternTable::AddArray(Verdict verdict, const Key& key, const FieldInfo& field, ArrayRep* rep) {
+  if (verdict == Verdict::kNotAsked || rep == nullptr) return;
+  rep->refs.fetch_add(1, std::memory_order_relaxed);
+  Place(verdict, key, Kind::kArray).part = {rep, &field};
+}
+
+InternTable::Slot& InternTable::Place(Verdict verdict, const Key& key, Kind kind) {
+  if (verdict == Verdict::kAgain) return PlaceForGood(key, kind);
+  Slot& slot = recent_[RecentIndex(key)];
+  Drop(slot);
+  slot.key = {key.low, key.high | static_cast<std::uint64_t>(kind)};
+  return slot;
+}
+
+InternTable::Slot& InternTable::PlaceForGood(const Key& key, Kind kind) {
+  if (used_ * 8 >= slots_.size() * 7) {
     Sweep();
     if (used_ * 2 >= slots_.size()) Rebuild(slots_.size() * 2);
   }
@@ -87,6 +101,7 @@ void InternTable::Drop(Slot& slot) {
 }
 
 void InternTable::Sweep() {
+  for (Slot& slot : recent_) Drop(slot);
   // Dropping a part may leave the parts inside it unused: go on until nothing changes.
   for (bool dropped = true; dropped;) {
     dropped = false;
@@ -117,7 +132,7 @@ void InternTable::Rebuild(std::size_t capacity) {
 }
 
 Interner::Stats InternTable::stats() const {
-  return {lookups_, hits_, hit_bytes_, used_, slots_.size() * sizeof(Slot) + sighted_.size() * sizeof(std::uint32_t)};
+  return {lookups_, hits_, hit_bytes_, used_, (slots_.size() + recent_.size()) * sizeof(Slot) + sighted_.size() * sizeof(std::uint32_t)};
 }
 
 }  // namespace internal

@@ -115,7 +115,7 @@ class JsonDecoder {
     Verdict verdict = table_->FindString(text, out, key);
     if (verdict == Verdict::kFound) return;
     out = String(text);
-    if (verdict == Verdict::kRemember) table_->AddString(key, out);
+    if (table_ != nullptr) table_->AddString(verdict, key, out);
   }
 
   // ---- Scalars. Each reads the token at pos into `out` and moves on. ----
@@ -197,7 +197,7 @@ class JsonDecoder {
   }
   bool Scalar(FieldKind, RawJson& out, const Path* path) {
     InternTable::Key key{};
-    Verdict verdict = Verdict::kDecode;
+    Verdict verdict = Verdict::kNotAsked;
     std::string_view part;
     std::uint32_t end = 0;
     if (table_ != nullptr && !t_.AtEnd() && PartText(part, end) && part.size() > String::kInlineCapacity) {
@@ -211,7 +211,7 @@ class JsonDecoder {
     std::string_view problem;
     if (!t_.ReadRaw(0, scratch_, compact, problem)) return Malformed(path, problem);
     out.text = String(compact);
-    if (verdict == Verdict::kRemember) table_->AddString(key, out.text);
+    if (table_ != nullptr) table_->AddString(verdict, key, out.text);
     return true;
   }
   template <typename T>
@@ -311,7 +311,7 @@ class JsonDecoder {
     }
     std::string_view text;
     std::uint32_t end = 0;
-    if (!PartText(text, end)) return Verdict::kDecode;
+    if (!PartText(text, end)) return Verdict::kNotAsked;
     Rep* rep = nullptr;
     Verdict verdict = find(text, rep, key);
     if (verdict == Verdict::kFound) {
@@ -329,7 +329,7 @@ class JsonDecoder {
 
   bool Boxed(const TypeInfo& type, char* at, const Path* path, int depth) {
     InternTable::Key key{};
-    Verdict verdict = Verdict::kDecode;
+    Verdict verdict = Verdict::kNotAsked;
     if (table_ != nullptr && t_.Peek() == '{') {
       verdict = LookUp<BoxRep>(
           type, at, key, [&](std::string_view text, BoxRep*& rep, InternTable::Key& k) { return table_->FindBox(kJson, type, text, rep, k); });
@@ -338,7 +338,7 @@ class JsonDecoder {
     BoxRep* rep = NewBox(type.size);
     Write<BoxRep*>(at) = rep;
     if (!Struct(type, rep->data(), path, depth)) return false;
-    if (verdict == Verdict::kRemember) table_->AddBox(key, type, rep);
+    if (table_ != nullptr) table_->AddBox(verdict, key, type, rep);
     return true;
   }
 
@@ -346,7 +346,7 @@ class JsonDecoder {
     if (t_.Peek() != open) return Expected(path, what);
     if (depth >= kMaxDecodeDepth) return Fail(path, "nested too deep");
     InternTable::Key key{};
-    Verdict verdict = Verdict::kDecode;
+    Verdict verdict = Verdict::kNotAsked;
     // The items of a list kind are too many and too different to be looked up as one part.
     if (table_ != nullptr && &field != items_) {
       verdict = LookUp<ArrayRep>(field, at, key, [&](std::string_view text, ArrayRep*& rep, InternTable::Key& k) {
@@ -355,7 +355,7 @@ class JsonDecoder {
       if (verdict == Verdict::kFound) return true;
     }
     if (!(open == '[' ? Elements(field, at, path, depth) : Entries(field, at, path, depth))) return false;
-    if (verdict == Verdict::kRemember && Array(at) != nullptr) table_->AddArray(key, field, Array(at));
+    if (table_ != nullptr) table_->AddArray(verdict, key, field, Array(at));
     return true;
   }
 

@@ -170,7 +170,7 @@ class ProtobufDecoder {
     if (!r.Bytes(part)) return TooLong(start, path);
     BoxRep*& rep = Write<BoxRep*>(at);
     InternTable::Key key{};
-    Verdict verdict = Verdict::kDecode;
+    Verdict verdict = Verdict::kNotAsked;
     if (rep == nullptr) {
       if (table_ != nullptr && part.size() <= InternTable::kMaxBytes) {
         verdict = table_->FindBox(kProtobuf, type, part, rep, key);
@@ -184,7 +184,7 @@ class ProtobufDecoder {
       rep = fresh;
     }
     if (!Message(type, rep->data(), part, path, depth + 1)) return false;
-    if (verdict == Verdict::kRemember) table_->AddBox(key, type, rep);
+    if (table_ != nullptr) table_->AddBox(verdict, key, type, rep);
     return true;
   }
 
@@ -202,7 +202,7 @@ class ProtobufDecoder {
     std::string_view run(start, static_cast<std::size_t>(ahead.at - start));
     ArrayRep*& rep = Write<ArrayRep*>(at);
     InternTable::Key key{};
-    Verdict verdict = Verdict::kDecode;
+    Verdict verdict = Verdict::kNotAsked;
     if (table_ != nullptr && rep == nullptr && run.size() <= InternTable::kMaxBytes) {
       verdict = table_->FindArray(kProtobuf, field, run, rep, key);
       if (verdict == Verdict::kFound) {
@@ -224,7 +224,7 @@ class ProtobufDecoder {
       }
     }
     if (map) SortEntries(field, &rep, [](std::string_view) {});
-    if (verdict == Verdict::kRemember) table_->AddArray(key, field, rep);
+    if (table_ != nullptr) table_->AddArray(verdict, key, field, rep);
     return true;
   }
 
@@ -298,7 +298,7 @@ class ProtobufDecoder {
   }
   bool Text(std::string_view text, bool utf8, String& out, const char* start, const Path* path) {
     InternTable::Key key{};
-    Verdict verdict = Verdict::kDecode;
+    Verdict verdict = Verdict::kNotAsked;
     if (table_ != nullptr && text.size() > String::kInlineCapacity && text.size() <= InternTable::kMaxBytes) {
       // Bytes and text share entries: text is valid before it is added, and what is found as text may be anything only if it was bytes.
       verdict = table_->FindString(text, out, key);
@@ -306,7 +306,7 @@ class ProtobufDecoder {
     }
     if (utf8 && !ValidUtf8(text)) return Fail(path, start, "text is not valid UTF-8");
     out = String(text);
-    if (verdict == Verdict::kRemember) table_->AddString(key, out);
+    if (table_ != nullptr) table_->AddString(verdict, key, out);
     return true;
   }
   bool Scalar(FieldKind, Quantity& out, WireReader& r, const char* start, const Path* path) {

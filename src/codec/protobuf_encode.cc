@@ -67,7 +67,8 @@ class ProtobufEncoder {
       }
       b_.Bytes(unknown->protobuf());
     }
-    for (const FieldInfo* field = type.end(); field-- != type.begin();) {
+    for (const FieldInfo* field = type.end(); field != type.begin();) {  // some structs have no field at all
+      --field;
       const char* at = At(object, *field);
       if (field->kind == FieldKind::kInline) {
         std::size_t before = b_.size();

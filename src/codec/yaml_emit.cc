@@ -171,7 +171,7 @@ class YamlWriter {
     for (const auto& [key, value] : v.object()) {
       start_line();
       std::size_t start = out_.size();
-      Key(key.view());
+      SingleLine(key.view());
       if (out_.size() - start > kMostKeyBytes) {
         out_.insert(start, "? ");
         out_ += '\n';
@@ -206,8 +206,6 @@ class YamlWriter {
     Indent(inner);
     Block(v, inner);
   }
-
-  void Key(std::string_view text) { SingleLine(text); }
 
   // Without the line feed at the end. `column`: of the key or dash that it belongs to.
   void Scalar(const Value& v, std::size_t column) {

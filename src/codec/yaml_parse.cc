@@ -270,7 +270,7 @@ class YamlReader {
         break;
       case Type::kInt:
         is = type == "float" ? type : "int";
-        out.value = Value(s.integer);
+        out.value = type == "float" ? Number(static_cast<double>(s.integer)) : Value(s.integer);
         if (type == "float") out.key = static_cast<double>(s.integer);
         break;
       case Type::kUnsigned:

@@ -213,7 +213,8 @@ TEST(YamlTest, RefusesTextThatIsNoText) {
 }
 
 TEST(YamlTest, NamesLineAndColumnOfSyntaxErrors) {
-  EXPECT_THAT(Read("a: 1\nb: [1, 2\nc: 3\n"), HasSubstr("line 3, column 2: did not find expected ',' or ']' (while parsing a flow sequence from line 2, column 4)"));
+  EXPECT_THAT(Read("a: 1\nb: [1, 2\nc: 3\n"),
+              HasSubstr("line 3, column 2: did not find expected ',' or ']' (while parsing a flow sequence from line 2, column 4)"));
   EXPECT_THAT(Read("a: b: c"), HasSubstr("line 1, column 5: mapping values are not allowed in this context"));
   EXPECT_THAT(Read("a:\n\t- b"), HasSubstr("line 2, column 1"));
   EXPECT_THAT(Read(", a"), HasSubstr("line 1, column 1"));
