@@ -80,7 +80,8 @@ TEST(RemoveStatusConditionTest, RemovesByType) {
 }
 
 TEST(StatusConditionTest, FindsAndCompares) {
-  const List<Condition> conditions = {{.type = "A", .status = "True"}, {.type = "B", .status = "False"}, {.type = "C", .status = "Unknown"}};
+  const List<Condition> conditions = {
+      {.type = "A", .status = "True"}, {.type = "B", .status = "False"}, {.type = "C", .status = "Unknown"}};
   ASSERT_NE(FindStatusCondition(conditions, "B"), nullptr);
   EXPECT_EQ(FindStatusCondition(conditions, "B")->status, "False");
   EXPECT_EQ(FindStatusCondition(conditions, "D"), nullptr);

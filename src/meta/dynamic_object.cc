@@ -146,13 +146,9 @@ void DynamicObject::SetMetaValue(std::string_view field, Value value) { value_["
 
 void DynamicObject::EraseMeta(std::string_view field) { RemoveNested({"metadata", field}); }
 
-void DynamicObject::SetMeta(std::string_view field, const String& text) {
-  text.empty() ? EraseMeta(field) : SetMetaValue(field, text);
-}
+void DynamicObject::SetMeta(std::string_view field, const String& text) { text.empty() ? EraseMeta(field) : SetMetaValue(field, text); }
 
-void DynamicObject::SetMeta(std::string_view field, Time time) {
-  time.IsZero() ? EraseMeta(field) : SetMetaValue(field, time.ToString());
-}
+void DynamicObject::SetMeta(std::string_view field, Time time) { time.IsZero() ? EraseMeta(field) : SetMetaValue(field, time.ToString()); }
 
 void DynamicObject::SetMeta(std::string_view field, const Map<String>& map) {
   Map<Value> members;

@@ -193,9 +193,9 @@ TEST(DynamicObjectTest, WritesNestedMembers) {
 }
 
 TEST(DynamicObjectTest, RefusesWhatIsNoObjectOfAKind) {
-  for (const char* text : {"[]", "5", "\"x\"", "null", "{}", R"({"apiVersion":"v1"})", R"({"kind":""})", R"({"kind":7})",
-                           R"({"apiVersion":1,"kind":"X"})", R"({"apiVersion":"a/b/c","kind":"X"})", R"({"kind":"X","metadata":[]})",
-                           R"({"kind":"X","metadata":{"labels":{"a":1}}})"}) {
+  for (const char* text :
+       {"[]", "5", "\"x\"", "null", "{}", R"({"apiVersion":"v1"})", R"({"kind":""})", R"({"kind":7})", R"({"apiVersion":1,"kind":"X"})",
+        R"({"apiVersion":"a/b/c","kind":"X"})", R"({"kind":"X","metadata":[]})", R"({"kind":"X","metadata":{"labels":{"a":1}}})"}) {
     Result<DynamicObject> object = FromJson<DynamicObject>(text);
     ASSERT_FALSE(object.ok()) << text;
     EXPECT_EQ(object.error().kind(), ErrorKind::kDecode) << text;
@@ -231,7 +231,8 @@ TEST(DynamicObjectTest, ParsesYamlDocuments) {
 
 TEST(DynamicObjectTest, GivesItemsOfAListTheirKind) {
   Result<DynamicObject> list = DynamicObject::Parse(
-      R"({"apiVersion":"shop.example/v1","kind":"CartList","metadata":{"resourceVersion":"5","continue":"x"},"items":[{"metadata":{"name":"a"}},{"kind":"Other"}]})");
+      R"({"apiVersion":"shop.example/v1","kind":"CartList","metadata":{"resourceVersion":"5","continue":"x"},
+          "items":[{"metadata":{"name":"a"}},{"kind":"Other"}]})");
   ASSERT_TRUE(list.ok()) << list.error().ToString();
   EXPECT_TRUE(list->is_list());
   EXPECT_EQ(list->resource_version(), "5");
@@ -276,9 +277,7 @@ TEST(DynamicObjectTest, ConvertsErasedObjects) {
   EXPECT_FALSE(FromDynamic(Region::kType, ParseCart()).ok());
 }
 
-TEST(DynamicObjectTest, HasPartialObjectMetadata) {
-  EXPECT_EQ(AsPartialObjectMetadata(ParseCart()).metadata, ParseCart().metadata());
-}
+TEST(DynamicObjectTest, HasPartialObjectMetadata) { EXPECT_EQ(AsPartialObjectMetadata(ParseCart()).metadata, ParseCart().metadata()); }
 
 TEST(DynamicObjectTest, CopiesAreIndependent) {
   DynamicObject a = ParseCart();

@@ -103,13 +103,15 @@ TEST(FieldSelectorTest, TransformsTerms) {
   });
   ASSERT_TRUE(changed.ok());
   EXPECT_EQ(changed->ToString(), "x.name=web,x.phase!=Running");
-  Result<FieldSelector> failed = s.Transform(
-      [](std::string_view field, std::string_view) -> Result<std::pair<String, String>> { return Error::Invalid("no field " + std::string(field)); });
+  Result<FieldSelector> failed = s.Transform([](std::string_view field, std::string_view) -> Result<std::pair<String, String>> {
+    return Error::Invalid("no field " + std::string(field));
+  });
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().message(), "no field drop");
-  EXPECT_TRUE(FieldSelector::Nothing()
-                  .Transform([](std::string_view, std::string_view) -> Result<std::pair<String, String>> { return std::pair<String, String>{}; })
-                  ->MatchesNothing());
+  EXPECT_TRUE(
+      FieldSelector::Nothing()
+          .Transform([](std::string_view, std::string_view) -> Result<std::pair<String, String>> { return std::pair<String, String>{}; })
+          ->MatchesNothing());
 }
 
 TEST(FieldSelectorTest, AndsSelectors) {

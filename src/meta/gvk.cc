@@ -19,9 +19,7 @@ std::pair<std::string_view, std::string_view> CutAtDot(std::string_view text) {
   return {text.substr(0, dot), text.substr(dot + 1)};
 }
 
-std::string DottedName(const String& name, const String& group) {
-  return group.empty() ? name.str() : Concat({name, ".", group});
-}
+std::string DottedName(const String& name, const String& group) { return group.empty() ? name.str() : Concat({name, ".", group}); }
 
 }  // namespace
 

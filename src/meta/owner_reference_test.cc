@@ -22,14 +22,19 @@ T New(const char* ns, const char* name, const char* uid) {
 
 TEST(OwnerReferenceTest, NewControllerRefSetsBothFlags) {
   OwnerReference reference = NewControllerRef(New("shop", "boss", "u1"));
-  EXPECT_EQ(reference, (OwnerReference{.api_version = "shop.example/v1", .kind = "Cart", .name = "boss", .uid = "u1", .controller = true,
+  EXPECT_EQ(reference, (OwnerReference{.api_version = "shop.example/v1",
+                                       .kind = "Cart",
+                                       .name = "boss",
+                                       .uid = "u1",
+                                       .controller = true,
                                        .block_owner_deletion = true}));
 }
 
 TEST(OwnerReferenceTest, GetControllerOfTakesTheFirstThatSaysSo) {
   Cart cart = New("shop", "c", "u2");
   EXPECT_FALSE(GetControllerOf(cart).has_value());
-  cart.metadata.owner_references = {{.name = "a", .controller = false}, {.name = "b"}, {.name = "c", .controller = true}, {.name = "d", .controller = true}};
+  cart.metadata.owner_references = {
+      {.name = "a", .controller = false}, {.name = "b"}, {.name = "c", .controller = true}, {.name = "d", .controller = true}};
   ASSERT_TRUE(GetControllerOf(cart).has_value());
   EXPECT_EQ(GetControllerOf(cart)->name, "c");
   EXPECT_TRUE(HasControllerReference(cart));
@@ -62,8 +67,7 @@ TEST(SetControllerReferenceTest, IsIdempotentAndDoesNotCopyForNothing) {
 
 TEST(SetControllerReferenceTest, TakesOverFromAnOwnerThatWasMadeAnew) {
   Cart child = New("shop", "c", "u2");
-  child.metadata.owner_references = {
-      {.api_version = "shop.example/v0", .kind = "Cart", .name = "boss", .uid = "old", .controller = true}};
+  child.metadata.owner_references = {{.api_version = "shop.example/v0", .kind = "Cart", .name = "boss", .uid = "old", .controller = true}};
   ASSERT_TRUE(SetControllerReference(New("shop", "boss", "new"), child).ok());
   ASSERT_EQ(child.metadata.owner_references.size(), 1U);
   EXPECT_EQ(child.metadata.owner_references[0].uid, "new");

@@ -53,7 +53,8 @@ TEST(TypeRegistryTest, AddsArraysOfTables) {
   static const TypeInfo* const kTypes[] = {&Cart::kType, &CartList::kType, &Region::kType};
   TypeRegistry registry;
   registry.Add(kTypes);
-  EXPECT_EQ(registry.Kinds(), (std::vector<Gvk>{{"shop.example", "v1", "Cart"}, {"shop.example", "v1", "CartList"}, {"shop.example", "v1", "Region"}}));
+  EXPECT_EQ(registry.Kinds(),
+            (std::vector<Gvk>{{"shop.example", "v1", "Cart"}, {"shop.example", "v1", "CartList"}, {"shop.example", "v1", "Region"}}));
 }
 
 TEST(TypeRegistryTest, LaterEntriesReplaceEarlierOnes) {

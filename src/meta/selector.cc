@@ -41,15 +41,24 @@ Result<SelectorOperator> OperatorFromApi(std::string_view name) {
 
 std::string_view ToString(SelectorOperator op) {
   switch (op) {
-    case SelectorOperator::kEquals: return "=";
-    case SelectorOperator::kDoubleEquals: return "==";
-    case SelectorOperator::kNotEquals: return "!=";
-    case SelectorOperator::kIn: return "in";
-    case SelectorOperator::kNotIn: return "notin";
-    case SelectorOperator::kExists: return "exists";
-    case SelectorOperator::kDoesNotExist: return "!";
-    case SelectorOperator::kGreaterThan: return "gt";
-    case SelectorOperator::kLessThan: return "lt";
+    case SelectorOperator::kEquals:
+      return "=";
+    case SelectorOperator::kDoubleEquals:
+      return "==";
+    case SelectorOperator::kNotEquals:
+      return "!=";
+    case SelectorOperator::kIn:
+      return "in";
+    case SelectorOperator::kNotIn:
+      return "notin";
+    case SelectorOperator::kExists:
+      return "exists";
+    case SelectorOperator::kDoesNotExist:
+      return "!";
+    case SelectorOperator::kGreaterThan:
+      return "gt";
+    case SelectorOperator::kLessThan:
+      return "lt";
   }
   return "";
 }
@@ -98,11 +107,15 @@ bool LabelRequirement::Matches(const Map<String>& labels) const {
   switch (op_) {
     case SelectorOperator::kEquals:
     case SelectorOperator::kDoubleEquals:
-    case SelectorOperator::kIn: return value != nullptr && listed();
+    case SelectorOperator::kIn:
+      return value != nullptr && listed();
     case SelectorOperator::kNotEquals:
-    case SelectorOperator::kNotIn: return value == nullptr || !listed();
-    case SelectorOperator::kExists: return value != nullptr;
-    case SelectorOperator::kDoesNotExist: return value == nullptr;
+    case SelectorOperator::kNotIn:
+      return value == nullptr || !listed();
+    case SelectorOperator::kExists:
+      return value != nullptr;
+    case SelectorOperator::kDoesNotExist:
+      return value == nullptr;
     case SelectorOperator::kGreaterThan:
     case SelectorOperator::kLessThan: {
       if (value == nullptr) return false;
@@ -119,15 +132,30 @@ std::string LabelRequirement::ToString() const {
   out += key_.view();
   bool set = op_ == SelectorOperator::kIn || op_ == SelectorOperator::kNotIn;
   switch (op_) {
-    case SelectorOperator::kEquals: out += '='; break;
-    case SelectorOperator::kDoubleEquals: out += "=="; break;
-    case SelectorOperator::kNotEquals: out += "!="; break;
-    case SelectorOperator::kIn: out += " in ("; break;
-    case SelectorOperator::kNotIn: out += " notin ("; break;
-    case SelectorOperator::kGreaterThan: out += '>'; break;
-    case SelectorOperator::kLessThan: out += '<'; break;
+    case SelectorOperator::kEquals:
+      out += '=';
+      break;
+    case SelectorOperator::kDoubleEquals:
+      out += "==";
+      break;
+    case SelectorOperator::kNotEquals:
+      out += "!=";
+      break;
+    case SelectorOperator::kIn:
+      out += " in (";
+      break;
+    case SelectorOperator::kNotIn:
+      out += " notin (";
+      break;
+    case SelectorOperator::kGreaterThan:
+      out += '>';
+      break;
+    case SelectorOperator::kLessThan:
+      out += '<';
+      break;
     case SelectorOperator::kExists:
-    case SelectorOperator::kDoesNotExist: break;
+    case SelectorOperator::kDoesNotExist:
+      break;
   }
   List<String> sorted = values_;
   if (!std::is_sorted(values_.begin(), values_.end())) std::sort(sorted.begin(), sorted.end());
@@ -234,11 +262,19 @@ Result<meta::v1::LabelSelector> Selector::ToLabelSelector() const {
         api.match_labels.Set(r.key(), value);
         continue;
       }
-      case SelectorOperator::kIn: op = "In"; break;
+      case SelectorOperator::kIn:
+        op = "In";
+        break;
       case SelectorOperator::kNotEquals:
-      case SelectorOperator::kNotIn: op = "NotIn"; break;
-      case SelectorOperator::kExists: op = "Exists"; break;
-      case SelectorOperator::kDoesNotExist: op = "DoesNotExist"; break;
+      case SelectorOperator::kNotIn:
+        op = "NotIn";
+        break;
+      case SelectorOperator::kExists:
+        op = "Exists";
+        break;
+      case SelectorOperator::kDoesNotExist:
+        op = "DoesNotExist";
+        break;
       case SelectorOperator::kGreaterThan:
       case SelectorOperator::kLessThan:
         return Error::Invalid("operator '" + std::string(kube::ToString(r.op())) + "' on label " + internal::Quote(r.key()) +

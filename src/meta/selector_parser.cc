@@ -59,13 +59,27 @@ class Parser {
       ++position_;
       bool equals_follows = position_ < text_.size() && text_[position_] == '=';
       switch (text_[start]) {
-        case '=': token = equals_follows ? Token::kDoubleEquals : Token::kEquals; break;
-        case '!': token = equals_follows ? Token::kNotEquals : Token::kNot; break;
-        case '(': token = Token::kOpen; break;
-        case ')': token = Token::kClose; break;
-        case ',': token = Token::kComma; break;
-        case '>': token = Token::kGreater; break;
-        default: token = Token::kLess; break;
+        case '=':
+          token = equals_follows ? Token::kDoubleEquals : Token::kEquals;
+          break;
+        case '!':
+          token = equals_follows ? Token::kNotEquals : Token::kNot;
+          break;
+        case '(':
+          token = Token::kOpen;
+          break;
+        case ')':
+          token = Token::kClose;
+          break;
+        case ',':
+          token = Token::kComma;
+          break;
+        case '>':
+          token = Token::kGreater;
+          break;
+        default:
+          token = Token::kLess;
+          break;
       }
       if (token == Token::kDoubleEquals || token == Token::kNotEquals) ++position_;
     }
@@ -112,16 +126,22 @@ class Parser {
 
   static std::optional<SelectorOperator> OperatorOf(const Lexeme& lexeme) {
     switch (lexeme.token) {
-      case Token::kEquals: return SelectorOperator::kEquals;
-      case Token::kDoubleEquals: return SelectorOperator::kDoubleEquals;
-      case Token::kNotEquals: return SelectorOperator::kNotEquals;
-      case Token::kGreater: return SelectorOperator::kGreaterThan;
-      case Token::kLess: return SelectorOperator::kLessThan;
+      case Token::kEquals:
+        return SelectorOperator::kEquals;
+      case Token::kDoubleEquals:
+        return SelectorOperator::kDoubleEquals;
+      case Token::kNotEquals:
+        return SelectorOperator::kNotEquals;
+      case Token::kGreater:
+        return SelectorOperator::kGreaterThan;
+      case Token::kLess:
+        return SelectorOperator::kLessThan;
       case Token::kWord:
         if (lexeme.text == "in") return SelectorOperator::kIn;
         if (lexeme.text == "notin") return SelectorOperator::kNotIn;
         return std::nullopt;
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
 

@@ -40,9 +40,7 @@ TEST(SelectorTest, PrintsCanonically) {
   EXPECT_EQ(Canonical("weight > 10"), "weight>10");
 }
 
-TEST(SelectorTest, KeepsTheOrderOfRequirementsOnOneKey) {
-  EXPECT_EQ(Canonical("b!=3,a=9,b!=1,b!=2"), "a=9,b!=3,b!=1,b!=2");
-}
+TEST(SelectorTest, KeepsTheOrderOfRequirementsOnOneKey) { EXPECT_EQ(Canonical("b!=3,a=9,b!=1,b!=2"), "a=9,b!=3,b!=1,b!=2"); }
 
 TEST(SelectorTest, ReadsMissingValuesAsEmpty) {
   EXPECT_EQ(Canonical("a="), "a=");
@@ -74,9 +72,11 @@ TEST(SelectorTest, ParsesItsOwnOutput) {
 
 TEST(SelectorTest, RefusesWhatIsNoSelector) {
   for (const char* text :
-       {",", "a,", ",a", "a,,b", "=", "!", "!,a", "a b", "a in", "a in b", "a in (", "a in (b", "a in (b,", "a in (b c)", "a in (b))",
-        "a in (b=c)", "a in !", "!a=b", "!a in (b)", "a==!b", "a===b", "a=b c", "a=(b)", "a!b", "(a)", "a)", "a>", "a>x", "a<1.5", "a>9223372036854775808",
-        "a>-1", "-a", "a-=b", "a=b-", "a=b/c", "a/b/c", "/a", "a/", "A/b", "a=\"b\"", "a='b'", "a\xc3\xa9", "a&&b", "a;b"}) {
+       {",",      "a,",        ",a",       "a,,b",       "=",         "!",          "!,a",    "a b",  "a in",      "a in b",
+        "a in (", "a in (b",   "a in (b,", "a in (b c)", "a in (b))", "a in (b=c)", "a in !", "!a=b", "!a in (b)", "a==!b",
+        "a===b",  "a=b c",     "a=(b)",    "a!b",        "(a)",       "a)",         "a>",     "a>x",  "a<1.5",     "a>9223372036854775808",
+        "a>-1",   "-a",        "a-=b",     "a=b-",       "a=b/c",     "a/b/c",      "/a",     "a/",   "A/b",       "a=\"b\"",
+        "a='b'",  "a\xc3\xa9", "a&&b",     "a;b"}) {
     Result<Selector> s = Selector::Parse(text);
     EXPECT_FALSE(s.ok()) << text << " gave " << s->ToString();
     if (!s.ok()) {
@@ -145,7 +145,8 @@ TEST(SelectorTest, MatchesSets) {
 }
 
 TEST(SelectorTest, ComparesIntegers) {
-  const Map<String> labels = {{"n", "10"}, {"minus", "-3"}, {"plus", "+7"}, {"word", "x"}, {"big", "9223372036854775807"}, {"huge", "9223372036854775808"}};
+  const Map<String> labels = {
+      {"n", "10"}, {"minus", "-3"}, {"plus", "+7"}, {"word", "x"}, {"big", "9223372036854775807"}, {"huge", "9223372036854775808"}};
   EXPECT_TRUE(Matches("n>9", labels));
   EXPECT_FALSE(Matches("n>10", labels));
   EXPECT_TRUE(Matches("n<11", labels));

@@ -17,10 +17,10 @@ TEST(ValidationTest, AcceptsLabelKeys) {
 }
 
 TEST(ValidationTest, RefusesLabelKeys) {
-  for (const std::string& key : {std::string(""), std::string("-app"), std::string("app."), std::string("a b"), std::string("a/b/c"),
-                                 std::string("/tier"), std::string("shop/"), std::string("Shop/tier"), std::string("sh_op/tier"),
-                                 std::string("a..b/tier"), std::string("a.-b/tier"), std::string("caf\xc3\xa9"), Repeat(64),
-                                 Repeat(254) + "/x", std::string("a\0b", 3)}) {
+  for (const std::string& key :
+       {std::string(""), std::string("-app"), std::string("app."), std::string("a b"), std::string("a/b/c"), std::string("/tier"),
+        std::string("shop/"), std::string("Shop/tier"), std::string("sh_op/tier"), std::string("a..b/tier"), std::string("a.-b/tier"),
+        std::string("caf\xc3\xa9"), Repeat(64), Repeat(254) + "/x", std::string("a\0b", 3)}) {
     auto r = ValidateLabelKey(key);
     ASSERT_FALSE(r.ok()) << key;
     EXPECT_EQ(r.error().kind(), ErrorKind::kInvalid);

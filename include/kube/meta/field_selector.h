@@ -59,7 +59,7 @@ class KUBE_EXPORT FieldSelector {
   }
   // `get(std::string_view field)` gives the text of a field, empty where the object has none.
   template <typename Get>
-    requires requires(const Get& get, std::string_view field) { static_cast<std::string_view>(get(field)); }
+  requires requires(const Get& get, std::string_view field) { static_cast<std::string_view>(get(field)); }
   bool Matches(const Get& get) const {
     if (nothing_) return false;
     for (const FieldRequirement& r : requirements_) {
@@ -83,7 +83,7 @@ class KUBE_EXPORT FieldSelector {
 
   friend bool operator==(const FieldSelector&, const FieldSelector&) = default;
   template <typename Stream>
-    requires requires(Stream& s) { s.setstate(s.badbit); }
+  requires requires(Stream& s) { s.setstate(s.badbit); }
   friend Stream& operator<<(Stream& stream, const FieldSelector& s) {
     stream << (s.nothing_ ? std::string("<nothing>") : s.ToString());
     return stream;

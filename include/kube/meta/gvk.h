@@ -124,9 +124,11 @@ KUBE_EXPORT KindArg ParseKindArg(std::string_view arg);
 
 // Streams and googletest: a template, so that this header needs no stream header.
 template <typename Stream, typename T>
-  requires(std::is_same_v<T, GroupVersion> || std::is_same_v<T, GroupKind> || std::is_same_v<T, GroupResource> ||
-           std::is_same_v<T, GroupVersionKind> || std::is_same_v<T, GroupVersionResource>) &&
-          requires(Stream& s) { s.setstate(s.badbit); }
+requires(std::is_same_v<T, GroupVersion> || std::is_same_v<T, GroupKind> || std::is_same_v<T, GroupResource> ||
+         std::is_same_v<T, GroupVersionKind> || std::is_same_v<T, GroupVersionResource>) &&
+    requires(Stream& s) {
+  s.setstate(s.badbit);
+}
 Stream& operator<<(Stream& stream, const T& t) {
   stream << t.ToString();
   return stream;
@@ -148,9 +150,7 @@ struct std::hash<kube::GroupResource> {
 };
 template <>
 struct std::hash<kube::GroupVersionKind> {
-  std::size_t operator()(const kube::GroupVersionKind& v) const noexcept {
-    return kube::internal::HashStrings(v.group, v.version, v.kind);
-  }
+  std::size_t operator()(const kube::GroupVersionKind& v) const noexcept { return kube::internal::HashStrings(v.group, v.version, v.kind); }
 };
 template <>
 struct std::hash<kube::GroupVersionResource> {

@@ -19,7 +19,7 @@ namespace kube {
 
 // Ordered by namespace, then name. Thread safety: as std::string.
 struct KUBE_EXPORT ObjectKey {
-  String ns;    // empty for cluster-scoped objects
+  String ns;  // empty for cluster-scoped objects
   String name;
 
   // Reads "namespace/name" or "name". More than one '/' is an error; empty parts are not, as in client-go.
@@ -30,7 +30,7 @@ struct KUBE_EXPORT ObjectKey {
   friend std::strong_ordering operator<=>(const ObjectKey&, const ObjectKey&) = default;
 
   template <typename Stream>
-    requires requires(Stream& s) { s.setstate(s.badbit); }
+  requires requires(Stream& s) { s.setstate(s.badbit); }
   friend Stream& operator<<(Stream& stream, const ObjectKey& key) {
     stream << key.ToString();
     return stream;
@@ -41,9 +41,7 @@ namespace internal {
 inline std::size_t CombineHash(std::size_t seed, std::size_t hash) {
   return seed ^ (hash + 0x9e3779b97f4a7c15 + (seed << 6) + (seed >> 2));
 }
-inline std::size_t HashStrings(const String& a, const String& b) {
-  return CombineHash(std::hash<String>()(a), std::hash<String>()(b));
-}
+inline std::size_t HashStrings(const String& a, const String& b) { return CombineHash(std::hash<String>()(a), std::hash<String>()(b)); }
 inline std::size_t HashStrings(const String& a, const String& b, const String& c) {
   return CombineHash(HashStrings(a, b), std::hash<String>()(c));
 }

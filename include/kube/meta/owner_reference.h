@@ -87,15 +87,13 @@ bool IsControlledBy(const T& object, const Owner& owner) {
 }
 template <ObjectType Owner, ObjectType T>
 Result<void> SetControllerReference(const Owner& owner, T& object, const OwnerReferenceOptions& options = {}) {
-  return internal::EditOwnerReferences(object, [&](meta::v1::ObjectMeta& metadata) {
-    return SetControllerReference(MetadataOf(owner), GvkOf(owner), metadata, options);
-  });
+  return internal::EditOwnerReferences(
+      object, [&](meta::v1::ObjectMeta& metadata) { return SetControllerReference(MetadataOf(owner), GvkOf(owner), metadata, options); });
 }
 template <ObjectType Owner, ObjectType T>
 Result<void> SetOwnerReference(const Owner& owner, T& object, const OwnerReferenceOptions& options = {}) {
-  return internal::EditOwnerReferences(object, [&](meta::v1::ObjectMeta& metadata) {
-    return SetOwnerReference(MetadataOf(owner), GvkOf(owner), metadata, options);
-  });
+  return internal::EditOwnerReferences(
+      object, [&](meta::v1::ObjectMeta& metadata) { return SetOwnerReference(MetadataOf(owner), GvkOf(owner), metadata, options); });
 }
 template <ObjectType Owner, ObjectType T>
 Result<void> RemoveOwnerReference(const Owner& owner, T& object) {

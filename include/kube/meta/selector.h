@@ -117,7 +117,7 @@ class KUBE_EXPORT Selector {
 
   friend bool operator==(const Selector&, const Selector&) = default;
   template <typename Stream>
-    requires requires(Stream& s) { s.setstate(s.badbit); }
+  requires requires(Stream& s) { s.setstate(s.badbit); }
   friend Stream& operator<<(Stream& stream, const Selector& s) {
     stream << (s.nothing_ ? std::string("<nothing>") : s.ToString());
     return stream;

@@ -11,7 +11,7 @@
 
 namespace kube {
 
-inline constexpr std::size_t kMaxLabelNameLength = 63;    // the name part of a key, and a value
+inline constexpr std::size_t kMaxLabelNameLength = 63;  // the name part of a key, and a value
 inline constexpr std::size_t kMaxDnsLabelLength = 63;
 inline constexpr std::size_t kMaxDnsSubdomainLength = 253;
 

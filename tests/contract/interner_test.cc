@@ -1,0 +1,136 @@
+// Decoding into shared structure, on real kinds.
+#include <gtest/gtest.h>
+
+#include "kube/api/core/v1.h"
+#include "kube/codec/interner.h"
+#include "kube/codec/json.h"
+#include "kube/codec/protobuf.h"
+
+namespace kube::contract {
+namespace {
+
+using core::v1::Container;
+using core::v1::Pod;
+using core::v1::PodList;
+
+Pod PodOf(int deployment, int i) {
+  Pod pod;
+  pod.metadata.name = "pod-with-a-long-name-" + std::to_string(i);
+  pod.metadata.labels = {{"app.kubernetes.io/name", String("application-" + std::to_string(deployment))}};
+  Container c;
+  c.name = "main";
+  c.image = "registry.example.com/application:" + std::to_string(deployment);
+  c.liveness_probe.Mutable().http_get.Mutable().path = "/a/path/that/is/long/enough";
+  pod.spec.containers = {c};
+  return pod;
+}
+
+enum class Format { kJson, kProtobuf };
+
+class InternerTest : public ::testing::TestWithParam<Format> {
+ protected:
+  Pod Decode(const Pod& pod, Interner* interner) {
+    auto r = GetParam() == Format::kJson ? FromJson<Pod>(ToJson(pod).value(), {.interner = interner})
+                                         : FromProtobuf<Pod>(ToProtobuf(pod).value(), {.interner = interner});
+    EXPECT_TRUE(r.ok()) << r.error().ToString();
+    EXPECT_TRUE(*r == pod);
+    return *r;
+  }
+};
+
+TEST_P(InternerTest, EqualPartsAreHeldOnce) {
+  Interner interner;
+  std::vector<Pod> pods;
+  for (int i = 0; i < 20; ++i) pods.push_back(Decode(PodOf(i % 2, i), &interner));
+  EXPECT_TRUE(std::as_const(pods[18]).spec.containers.SharesWith(std::as_const(pods[16]).spec.containers));
+  EXPECT_TRUE(std::as_const(pods[18]).metadata.labels.SharesWith(std::as_const(pods[16]).metadata.labels));
+  EXPECT_FALSE(std::as_const(pods[18]).spec.containers.SharesWith(std::as_const(pods[17]).spec.containers));
+  // What differs only further out is shared further in.
+  EXPECT_TRUE(std::as_const(pods[18]).spec.containers[0].liveness_probe.SharesWith(std::as_const(pods[17]).spec.containers[0].liveness_probe));
+  EXPECT_GT(interner.stats().hits, 0U);
+}
+
+TEST_P(InternerTest, WritingToOneObjectLeavesTheOthersAlone) {
+  Interner interner;
+  std::vector<Pod> pods;
+  for (int i = 0; i < 4; ++i) pods.push_back(Decode(PodOf(1, i), &interner));
+  pods[3].spec.containers[0].image = "changed";
+  pods[3].spec.containers[0].liveness_probe.Mutable().period_seconds = 77;
+  pods[3].metadata.labels["new"] = "label";
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pods[static_cast<std::size_t>(i)] == PodOf(1, i));
+  EXPECT_TRUE(Decode(PodOf(1, 9), &interner) == PodOf(1, 9));
+}
+
+TEST_P(InternerTest, SweepForgetsWhatNobodyUses) {
+  Interner interner;
+  {
+    std::vector<Pod> pods;
+    for (int i = 0; i < 600; ++i) pods.push_back(Decode(PodOf(i % 300, i), &interner));
+    interner.Sweep();
+    EXPECT_GT(interner.stats().entries, 300U);
+  }
+  interner.Sweep();
+  EXPECT_EQ(interner.stats().entries, 0U);
+  Decode(PodOf(1, 1), &interner);
+}
+
+TEST_P(InternerTest, ObjectsOutliveTheInterner) {
+  std::vector<Pod> pods;
+  {
+    Interner interner;
+    for (int i = 0; i < 5; ++i) pods.push_back(Decode(PodOf(1, i), &interner));
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(pods[static_cast<std::size_t>(i)] == PodOf(1, i));
+}
+
+TEST_P(InternerTest, ManyPartsMakeTheTableGrow) {
+  Interner interner;
+  std::vector<Pod> pods;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 3000; ++i) pods.push_back(Decode(PodOf(i, i), &interner));
+  }
+  EXPECT_GT(interner.stats().entries, 3000U);
+  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(pods[static_cast<std::size_t>(i)] == pods[static_cast<std::size_t>(i + 3000)]);
+}
+
+TEST_P(InternerTest, PartsOfOneListAreShared) {
+  PodList list;
+  for (int i = 0; i < 100; ++i) list.items.push_back(PodOf(i / 10, i));
+  Interner interner;
+  auto r = GetParam() == Format::kJson ? FromJson<PodList>(ToJson(list, {.indent = 1}).value(), {.interner = &interner})
+                                       : FromProtobuf<PodList>(ToProtobuf(list).value(), {.interner = &interner});
+  ASSERT_TRUE(r.ok()) << r.error().ToString();
+  EXPECT_TRUE(*r == list);
+  const PodList& got = *r;
+  EXPECT_TRUE(got.items[97].spec.containers.SharesWith(got.items[98].spec.containers));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, InternerTest, ::testing::Values(Format::kJson, Format::kProtobuf),
+                         [](const auto& info) { return info.param == Format::kJson ? "Json" : "Protobuf"; });
+
+TEST(InternerTest, TheSameBytesAsAnotherTypeAreAnotherPart) {
+  // `{"name":"..."}` is a LocalObjectReference here and a ConfigMapVolumeSource there.
+  Interner interner;
+  const std::string text =
+      R"({"spec":{"imagePullSecrets":[{"name":"a-name-that-is-long-enough"}],"schedulingGates":[{"name":"a-name-that-is-long-enough"}]}})";
+  for (int i = 0; i < 4; ++i) {
+    auto pod = FromJson<Pod>(text, {.interner = &interner});
+    ASSERT_TRUE(pod.ok()) << pod.error().ToString();
+    EXPECT_EQ(pod->spec.image_pull_secrets[0].name, "a-name-that-is-long-enough");
+    EXPECT_EQ(pod->spec.scheduling_gates[0].name, "a-name-that-is-long-enough");
+  }
+}
+
+TEST(InternerTest, AFailedDecodeLeavesNothingBroken) {
+  Interner interner;
+  Pod pod = PodOf(1, 1);
+  std::string good = ToJson(pod).value();
+  std::string bad = good.substr(0, good.size() - 1) + R"(,"status":{"phase":7}})";
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(FromJson<Pod>(bad, {.interner = &interner}).ok());
+    EXPECT_TRUE(*FromJson<Pod>(good, {.interner = &interner}) == pod);
+  }
+}
+
+}  // namespace
+}  // namespace kube::contract

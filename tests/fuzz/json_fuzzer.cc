@@ -1,0 +1,45 @@
+// Any text as JSON: a Value, and a typed object of a kind with every trick (inlined structs, unions, raw JSON, quantities).
+#include "kube/api/apiextensions/v1.h"
+#include "kube/api/core/v1.h"
+#include "kube/codec/interner.h"
+#include "kube/codec/json.h"
+#include "require.h"
+
+namespace {
+
+using kube::fuzz::Require;
+
+template <typename T>
+void Typed(std::string_view text, kube::Interner& interner) {
+  auto object = kube::FromJson<T>(text);
+  auto shared = kube::FromJson<T>(text, {.interner = &interner});
+  Require(object.ok() == shared.ok(), "an interner changes nothing about what is accepted");
+  if (!object) {
+    Require(!object.error().ToString().empty(), "an error says something");
+    return;
+  }
+  Require(*object == *shared, "an interner changes nothing about the object");
+  auto out = kube::ToJson(*object);
+  Require(out.ok(), "what was read can be written");
+  auto again = kube::FromJson<T>(*out);
+  Require(again.ok() && *again == *object, "what was written reads the same");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  auto value = kube::ParseJson(text);
+  if (value) {
+    auto again = kube::ParseJson(kube::ToJson(*value));
+    Require(again.ok() && *again == *value, "a Value reads the same after it was written");
+    auto pretty = kube::ParseJson(kube::ToJson(*value, {.indent = 2}));
+    Require(pretty.ok() && *pretty == *value, "indentation changes nothing");
+  }
+  kube::Interner interner;
+  for (int i = 0; i < 2; ++i) {
+    Typed<kube::core::v1::Pod>(text, interner);
+    Typed<kube::apiextensions::v1::CustomResourceDefinition>(text, interner);
+  }
+  return 0;
+}

@@ -1,0 +1,38 @@
+// Any bytes as protobuf, with and without envelope.
+#include "kube/api/apiextensions/v1.h"
+#include "kube/api/core/v1.h"
+#include "kube/codec/interner.h"
+#include "kube/codec/protobuf.h"
+#include "require.h"
+
+namespace {
+
+using kube::fuzz::Require;
+
+template <typename T>
+void Typed(std::string_view bytes, kube::Interner& interner) {
+  auto object = kube::FromProtobuf<T>(bytes);
+  auto shared = kube::FromProtobuf<T>(bytes, {.interner = &interner});
+  Require(object.ok() == shared.ok(), "an interner changes nothing about what is accepted");
+  if (!object) {
+    Require(!object.error().ToString().empty(), "an error says something");
+    return;
+  }
+  Require(*object == *shared, "an interner changes nothing about the object");
+  auto out = kube::ToProtobuf(*object);
+  Require(out.ok(), "what was read can be written");
+  auto again = kube::FromProtobuf<T>(*out);
+  Require(again.ok() && *again == *object, "what was written reads the same");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  kube::Interner interner;
+  for (int i = 0; i < 2; ++i) {
+    Typed<kube::core::v1::Pod>(bytes, interner);
+    Typed<kube::apiextensions::v1::CustomResourceDefinition>(bytes, interner);
+  }
+  return 0;
+}
