@@ -106,7 +106,7 @@ TEST(ConvertTest, ReadsAndWritesSeveralObjects) {
 }
 
 TEST(ConvertTest, ReadsYamlThatStartsWithABrace) {
-  EXPECT_EQ(Convert({"-"}, "{apiVersion: x.io/v1, kind: Y}").out, "apiVersion: x.io/v1\nkind: Y\n");
+  EXPECT_EQ(Convert({"-"}, "{apiVersion: x.io/v1, kind: Thing}").out, "apiVersion: x.io/v1\nkind: Thing\n");
   EXPECT_EQ(Convert({"-o", "json", "-c", "-"}, "{\"apiVersion\": \"x.io/v1\", \"kind\": \"Y\"}\n---\nkind: Z\napiVersion: x.io/v1\n").out,
             "{\"apiVersion\":\"x.io/v1\",\"kind\":\"Y\"}\n{\"apiVersion\":\"x.io/v1\",\"kind\":\"Z\"}\n");
 }
@@ -237,10 +237,10 @@ TEST(ConvertTest, DiffMatchesObjectsByName) {
   constexpr const char* kOld =
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v, gone: x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: "
       "b}\n"
-      "---\napiVersion: shop.example.com/v1\nkind: Cart\nmetadata: {name: first}\nspec: {n: 1}\n";
+      "---\napiVersion: shop.example.com/v1\nkind: Cart\nmetadata: {name: first}\nspec: {count: 1}\n";
   TempFile changed(
       "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"
-      "- {apiVersion: shop.example.com/v1, kind: Cart, metadata: {name: first}, spec: {n: 2}}\n"
+      "- {apiVersion: shop.example.com/v1, kind: Cart, metadata: {name: first}, spec: {count: 2}}\n"
       "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: w}}\n");
   Ran ran = Convert({"--diff", changed.path(), "-"}, kOld);
   EXPECT_EQ(ran.code, ExitCode::kFailure);
@@ -250,7 +250,7 @@ TEST(ConvertTest, DiffMatchesObjectsByName) {
   EXPECT_THAT(ran.out, HasSubstr("  - data[gone]: \"x\"\n"));
   EXPECT_THAT(ran.out, HasSubstr("only in -: v1 ConfigMap b\n"));
   EXPECT_THAT(ran.out, HasSubstr("only in " + changed.path() + ": v1 ConfigMap c\n"));
-  EXPECT_THAT(ran.out, HasSubstr("  ~ spec.n: 1 -> 2\n"));
+  EXPECT_THAT(ran.out, HasSubstr("  ~ spec.count: 1 -> 2\n"));
   EXPECT_THAT(ran.out, Not(HasSubstr("List")));
 }
 

@@ -36,7 +36,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 
 std::string_view Suggest(std::string_view word, const std::vector<std::string_view>& candidates) {
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
   for (std::string_view candidate : candidates) {
     std::size_t distance = EditDistance(word, candidate);
     if (!word.empty() && word.size() >= 2 && candidate.substr(0, word.size()) == word) distance = 1;

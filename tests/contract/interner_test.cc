@@ -106,9 +106,9 @@ TEST_P(InternerTest, PartsOfOneListAreShared) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, InternerTest, ::testing::Values(Format::kJson, Format::kProtobuf),
-                         [](const auto& info) { return info.param == Format::kJson ? "Json" : "Protobuf"; });
+                         [](const auto& format) { return format.param == Format::kJson ? "Json" : "Protobuf"; });
 
-TEST(InternerTest, TheSameBytesAsAnotherTypeAreAnotherPart) {
+TEST(InternerSafetyTest, TheSameBytesAsAnotherTypeAreAnotherPart) {
   // `{"name":"..."}` is a LocalObjectReference here and a ConfigMapVolumeSource there.
   Interner interner;
   const std::string text =
@@ -121,7 +121,7 @@ TEST(InternerTest, TheSameBytesAsAnotherTypeAreAnotherPart) {
   }
 }
 
-TEST(InternerTest, AFailedDecodeLeavesNothingBroken) {
+TEST(InternerSafetyTest, AFailedDecodeLeavesNothingBroken) {
   Interner interner;
   Pod pod = PodOf(1, 1);
   std::string good = ToJson(pod).value();

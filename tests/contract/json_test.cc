@@ -42,7 +42,7 @@ TEST(JsonTest, WritesKindFirstAndLeavesEmptyFieldsOut) {
   d.metadata.name = "web";
   d.spec.replicas = 0;
   EXPECT_EQ(ToJson(d).value(),
-            R"({"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"},"spec":{"replicas":0,"template":{"spec":{"containers":[]}}}})");
+            R"({"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"},"spec":{"replicas":0,"template":{}}})");
 }
 
 TEST(JsonTest, IndentsForPeople) {

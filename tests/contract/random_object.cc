@@ -33,7 +33,7 @@ Value RandomJson(Random& random, int depth) {
     case 2:
       return Value(Chance(random, 0.5));
     case 3:
-      return Value(static_cast<double>(Between(random, -1000000, 1000000)) / 1024);
+      return Value(static_cast<double>(2 * Between(random, -1000000, 1000000) + 1) / 1024);  // YAML makes an integer of 5.0, as Go does
     case 4: {
       Value list = Value::Array();
       for (std::int64_t n = Between(random, 0, 3); n > 0; --n) list.MutableList().push_back(RandomJson(random, depth + 1));
@@ -116,7 +116,6 @@ void FillField(Random& random, const FieldInfo& field, char* at, int depth) {
 }
 
 void Fill(Random& random, const TypeInfo& type, char* object, int depth) {
-  if (depth > kDeepest) return;
   if (type.form == TypeForm::kByToken) {
     // Just one of them, and "or bool" says yes together with a schema.
     const FieldInfo& field = type.fields[Between(random, 0, type.field_count - 1)];
@@ -128,6 +127,7 @@ void Fill(Random& random, const TypeInfo& type, char* object, int depth) {
     }
     return;
   }
+  if (depth > kDeepest) return;
   double p = depth == 0 ? 1 : std::min(1.0, 3.0 / type.field_count);
   for (const FieldInfo& field : type) {
     if (field.kind == FieldKind::kInline) {
