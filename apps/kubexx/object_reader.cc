@@ -176,6 +176,7 @@ class Reader {
     Result<ProtobufEnvelope> envelope = ParseProtobufEnvelope(bytes);
     if (!envelope) return Fail(where, envelope.error());
     if (envelope->content_type == "application/json") return Read({.json = envelope->raw}, where, depth, out);
+    if (envelope->kind.empty()) return Fail(where, "the object has no kind");
     Result<Gvk> gvk = Gvk::Parse(envelope->api_version.view(), envelope->kind.view());
     if (!gvk) return Fail(where, gvk.error());
     out.gvk = *gvk;

@@ -52,8 +52,9 @@ const Workload& Pods(bool managed_fields) {
     std::size_t size = w.json.size();
     w.json.append(kSimdjsonPadding, ' ');
     w.json_text = std::string_view(w.json).substr(0, size);
-    fmt::print("{} pods{}: {} bytes a pod in protobuf, {} in JSON; sizeof(Pod) = {}\n", pod_count, managed_fields ? "" : " without managedFields",
-               w.protobuf.size() / static_cast<std::size_t>(pod_count), size / static_cast<std::size_t>(pod_count), sizeof(core::v1::Pod));
+    fmt::print("{} pods{}: {} bytes a pod in protobuf, {} in JSON; sizeof(Pod) = {}\n", pod_count,
+               managed_fields ? "" : " without managedFields", w.protobuf.size() / static_cast<std::size_t>(pod_count),
+               size / static_cast<std::size_t>(pod_count), sizeof(core::v1::Pod));
   }
   return w;
 }
@@ -145,7 +146,8 @@ class Reporter : public benchmark::ConsoleReporter {
   }
   void Limit(const char* what, const std::string& counter, double wanted) {
     if (!counters_.contains(counter)) return;
-    fmt::print("{:<66} {:5.0f}, wanted at most {:.0f}: {}\n", what, counters_[counter], wanted, counters_[counter] <= wanted ? "met" : "NOT MET");
+    fmt::print("{:<66} {:5.0f}, wanted at most {:.0f}: {}\n", what, counters_[counter], wanted,
+               counters_[counter] <= wanted ? "met" : "NOT MET");
   }
 
  private:
@@ -188,7 +190,8 @@ int Main(int argc, char** argv) {
   reporter.Ratio("protobuf decode with interner, against protobuf's C++ library", "protobuf/kubexx_interner", "protobuf/library", 2.2);
   reporter.Ratio("JSON decode, against a bare simdjson walk", "json/kubexx", "json/simdjson_ondemand_walk", 0.45);
   reporter.Ratio("JSON decode with interner, against a bare simdjson walk", "json/kubexx_interner", "json/simdjson_ondemand_walk", 0.6);
-  reporter.Limit("live heap a pod with interner, without managedFields (protobuf)", "protobuf/kubexx_interner/no_managed_fields heap_a_pod", 2500);
+  reporter.Limit("live heap a pod with interner, without managedFields (protobuf)", "protobuf/kubexx_interner/no_managed_fields heap_a_pod",
+                 2500);
   reporter.Limit("live heap a pod with interner, without managedFields (JSON)", "json/kubexx_interner/no_managed_fields heap_a_pod", 2500);
   return 0;
 }

@@ -24,8 +24,9 @@ Container MakeContainer(const std::string& app, int d, const char* name) {
   auto quantity = [](const char* text) { return Quantity::Parse(text).value(); };
   c.resources.requests = {{"cpu", quantity("250m")}, {"memory", quantity("512Mi")}};
   c.resources.limits = {{"cpu", quantity("1")}, {"memory", quantity("1Gi")}};
-  c.volume_mounts = {VolumeMount{.name = "config", .mount_path = String("/etc/" + app), .read_only = true},
-                     VolumeMount{.name = "kube-api-access-x", .mount_path = "/var/run/secrets/kubernetes.io/serviceaccount", .read_only = true}};
+  c.volume_mounts = {
+      VolumeMount{.name = "config", .mount_path = String("/etc/" + app), .read_only = true},
+      VolumeMount{.name = "kube-api-access-x", .mount_path = "/var/run/secrets/kubernetes.io/serviceaccount", .read_only = true}};
   auto probe = [](const char* path, int period) {
     Probe p;
     p.http_get = HTTPGetAction{.path = path, .port = "http", .scheme = "HTTP"};
@@ -62,7 +63,8 @@ std::string OwnedSpec(const std::string& owner_uid) {
 std::string OwnedStatus() {
   std::string conditions;
   for (const char* type : {"ContainersReady", "Initialized", "PodScheduled", "Ready"}) {
-    conditions += fmt::format(R"(,"k:{{\"type\":\"{}\"}}":{{".":{{}},"f:lastProbeTime":{{}},"f:lastTransitionTime":{{}},"f:status":{{}},"f:type":{{}}}})", type);
+    conditions += fmt::format(
+        R"(,"k:{{\"type\":\"{}\"}}":{{".":{{}},"f:lastProbeTime":{{}},"f:lastTransitionTime":{{}},"f:status":{{}},"f:type":{{}}}})", type);
   }
   return R"({"f:status":{"f:conditions":{".":{})" + conditions +
          R"(},"f:containerStatuses":{},"f:hostIP":{},"f:phase":{},"f:podIP":{},"f:podIPs":{".":{},"k:{\"ip\":\"10.0.0.1\"}":{".":{},"f:ip":{}}},"f:startTime":{}}})";
@@ -107,11 +109,17 @@ Pod MakePod(int i, int deployments, bool managed_fields) {
   meta.resource_version = std::to_string(100000 + 2 * i);
   meta.generation = 1;
   meta.creation_timestamp = Time::FromUnix(1700000000 + i);
-  meta.labels = {{"app.kubernetes.io/name", String(app)}, {"app.kubernetes.io/instance", String(app)}, {"app.kubernetes.io/managed-by", "helm"},
-                 {"pod-template-hash", "7cddf8cbf4"}, {"tier", "backend"}};
-  meta.annotations = {{"prometheus.io/scrape", "true"}, {"prometheus.io/port", "9090"}, {"checksum/config", String(fmt::format("{:064x}", d))},
+  meta.labels = {{"app.kubernetes.io/name", String(app)},
+                 {"app.kubernetes.io/instance", String(app)},
+                 {"app.kubernetes.io/managed-by", "helm"},
+                 {"pod-template-hash", "7cddf8cbf4"},
+                 {"tier", "backend"}};
+  meta.annotations = {{"prometheus.io/scrape", "true"},
+                      {"prometheus.io/port", "9090"},
+                      {"checksum/config", String(fmt::format("{:064x}", d))},
                       {"cni.projectcalico.org/podIP", String(fmt::format("10.{}.{}.{}/32", i >> 16 & 255, i >> 8 & 255, i & 255))}};
-  meta::v1::OwnerReference owner{.api_version = "apps/v1", .kind = "ReplicaSet", .name = String(app + "-7cddf8cbf4"), .uid = String(owner_uid)};
+  meta::v1::OwnerReference owner{
+      .api_version = "apps/v1", .kind = "ReplicaSet", .name = String(app + "-7cddf8cbf4"), .uid = String(owner_uid)};
   owner.controller = true;
   owner.block_owner_deletion = true;
   meta.owner_references = {owner};

@@ -250,7 +250,8 @@ TEST(ApiTablesTest, MergeKeysAreFieldsOfTheElements) {
         EXPECT_NE(FindField(*field.type, field.extra->patch_merge_key), nullptr) << where;
         EXPECT_THAT(Split(field.extra->patch_strategy), Contains("merge")) << where;
       }
-      for (std::string_view strategy : field.extra->patch_strategy.empty() ? std::vector<std::string_view>{} : Split(field.extra->patch_strategy)) {
+      for (std::string_view strategy :
+           field.extra->patch_strategy.empty() ? std::vector<std::string_view>{} : Split(field.extra->patch_strategy)) {
         EXPECT_TRUE(strategy == "merge" || strategy == "replace" || strategy == "retainKeys") << where << " " << strategy;
       }
     });
@@ -302,9 +303,10 @@ TEST(ApiKindsTest, EveryKindIsListedOnce) {
   for (const char* expected :
        {"/v1/Pod", "/v1/Status", "/v1/List", "/v1/PodLogOptions", "/v1/DeleteOptions", "apps/v1/Deployment", "autoscaling/v1/Scale",
         "policy/v1/Eviction", "authentication.k8s.io/v1/TokenRequest", "admission.k8s.io/v1/AdmissionReview",
-        "imagepolicy.k8s.io/v1alpha1/ImageReview", "apidiscovery.k8s.io/v2/APIGroupDiscovery", "internal.apiserver.k8s.io/v1alpha1/StorageVersion",
-        "apiextensions.k8s.io/v1/CustomResourceDefinition", "apiextensions.k8s.io/v1/ConversionReview", "apiregistration.k8s.io/v1/APIService",
-        "metrics.k8s.io/v1beta1/PodMetrics", "custom.metrics.k8s.io/v1beta2/MetricValueList", "meta.k8s.io/v1/Table"}) {
+        "imagepolicy.k8s.io/v1alpha1/ImageReview", "apidiscovery.k8s.io/v2/APIGroupDiscovery",
+        "internal.apiserver.k8s.io/v1alpha1/StorageVersion", "apiextensions.k8s.io/v1/CustomResourceDefinition",
+        "apiextensions.k8s.io/v1/ConversionReview", "apiregistration.k8s.io/v1/APIService", "metrics.k8s.io/v1beta1/PodMetrics",
+        "custom.metrics.k8s.io/v1beta2/MetricValueList", "meta.k8s.io/v1/Table"}) {
     EXPECT_THAT(keys, Contains(expected));
   }
 }

@@ -12,9 +12,7 @@
 namespace kube::internal {
 
 // Bytes between two elements (a map's entries).
-inline std::size_t Stride(const FieldInfo& field) {
-  return field.shape == FieldShape::kMap ? EntrySize(field) : ElementSize(field);
-}
+inline std::size_t Stride(const FieldInfo& field) { return field.shape == FieldShape::kMap ? EntrySize(field) : ElementSize(field); }
 
 // Sorts a map's entries by key; of several with one key the last stays, and on_duplicate(key) is told.
 template <typename F>

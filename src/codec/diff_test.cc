@@ -64,9 +64,10 @@ TEST(DiffTest, ComparesListsByKey) {
 }
 
 TEST(DiffTest, UsesAllKeysOfAList) {
-  EXPECT_EQ(DiffTyped<Spec>(R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP","name":"a"}]}]})",
-                            R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP","name":"b"}]}]})"),
-            "~ containers[name=d].ports[port=53,protocol=UDP].name: \"a\" -> \"b\"\n");
+  EXPECT_EQ(
+      DiffTyped<Spec>(R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP","name":"a"}]}]})",
+                      R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP","name":"b"}]}]})"),
+      "~ containers[name=d].ports[port=53,protocol=UDP].name: \"a\" -> \"b\"\n");
 }
 
 TEST(DiffTest, ShowsAnotherOrder) {
@@ -97,7 +98,8 @@ TEST(DiffTest, ComparesQuantitiesByAmount) {
 }
 
 TEST(DiffTest, ShowsMapKeys) {
-  EXPECT_EQ(DiffTyped<Thing>(R"({"metadata":{"labels":{"app.kubernetes.io/name":"a"}}})", R"({"metadata":{"labels":{"app.kubernetes.io/name":"b","x":""}}})"),
+  EXPECT_EQ(DiffTyped<Thing>(R"({"metadata":{"labels":{"app.kubernetes.io/name":"a"}}})",
+                             R"({"metadata":{"labels":{"app.kubernetes.io/name":"b","x":""}}})"),
             "~ metadata.labels[app.kubernetes.io/name]: \"a\" -> \"b\"\n+ metadata.labels[x]: \"\"\n");
   EXPECT_EQ(DiffValues(R"({"a.b":1,"c":{"":1}})", R"({"a.b":2,"c":{}})"), "~ [a.b]: 1 -> 2\n- c[]: 1\n");
 }
@@ -142,8 +144,9 @@ TEST(DiffTest, ShowsOtherTypes) {
 
 TEST(DiffTest, HidesSecretsOfTypedObjects) {
   // base64 of "hunter2" and "swordfish"
-  std::string text = DiffTyped<Secret>(R"({"data":{"password":"aHVudGVyMg==","same":"YQ=="},"type":"a"})",
-                                       R"({"data":{"password":"c3dvcmRmaXNo","same":"YQ=="},"stringData":{"token":"t0ps3cret"},"type":"b"})");
+  std::string text =
+      DiffTyped<Secret>(R"({"data":{"password":"aHVudGVyMg==","same":"YQ=="},"type":"a"})",
+                        R"({"data":{"password":"c3dvcmRmaXNo","same":"YQ=="},"stringData":{"token":"t0ps3cret"},"type":"b"})");
   EXPECT_EQ(text,
             "~ data[password]: (redacted, 7 bytes) -> (redacted, 9 bytes)\n"
             "+ stringData: {\"token\":\"(redacted, 9 bytes)\"}\n"
@@ -157,7 +160,8 @@ TEST(DiffTest, HidesSecretsInWholeObjects) {
 }
 
 TEST(DiffTest, HidesSecretsOfValues) {
-  std::string text = DiffValues(R"({"apiVersion":"v1","kind":"Secret","data":{"k":"aHVudGVyMg=="}})", R"({"apiVersion":"v1","kind":"Secret","data":{"k":"eA=="}})");
+  std::string text = DiffValues(R"({"apiVersion":"v1","kind":"Secret","data":{"k":"aHVudGVyMg=="}})",
+                                R"({"apiVersion":"v1","kind":"Secret","data":{"k":"eA=="}})");
   EXPECT_EQ(text, "~ data.k: (redacted, 7 bytes) -> (redacted, 1 byte)\n");
   text = DiffValues(R"({"apiVersion":"v1","kind":"SecretList","items":[{"data":{"k":"aHVudGVyMg=="}}]})",
                     R"({"apiVersion":"v1","kind":"SecretList","items":[]})");
@@ -179,7 +183,8 @@ TEST(DiffTest, HidesTheAnnotationThatHoldsASecret) {
 }
 
 TEST(DiffTest, ShowsTheDataOfOtherKinds) {
-  EXPECT_EQ(DiffValues(R"({"apiVersion":"v1","kind":"ConfigMap","data":{"k":"a"}})", R"({"apiVersion":"v1","kind":"ConfigMap","data":{"k":"b"}})"),
+  EXPECT_EQ(DiffValues(R"({"apiVersion":"v1","kind":"ConfigMap","data":{"k":"a"}})",
+                       R"({"apiVersion":"v1","kind":"ConfigMap","data":{"k":"b"}})"),
             "~ data.k: \"a\" -> \"b\"\n");
 }
 

@@ -83,9 +83,10 @@ TEST(HashObjectTest, EveryFieldCounts) {
 // These numbers must never change: they may be in labels of objects in somebody's cluster.
 TEST(HashObjectTest, IsTheSameForever) {
   EXPECT_EQ(HashJson<Spec>("{}"), 5133589608643455977U);
-  EXPECT_EQ(HashJson<Thing>(R"({"metadata":{"name":"x","labels":{"a":"1"}},"spec":{"replicas":3,"weight":0.5,"amount":"1500m","paused":true,)"
-                            R"("since":"2024-01-01T00:00:00Z","strategy":{"surge":"25%"},"containers":[{"name":"web","args":["a","b"]}]}})"),
-            16114139344413676510U);
+  EXPECT_EQ(
+      HashJson<Thing>(R"({"metadata":{"name":"x","labels":{"a":"1"}},"spec":{"replicas":3,"weight":0.5,"amount":"1500m","paused":true,)"
+                      R"("since":"2024-01-01T00:00:00Z","strategy":{"surge":"25%"},"containers":[{"name":"web","args":["a","b"]}]}})"),
+      16114139344413676510U);
   EXPECT_EQ(HashValue(R"({"a":[1,2.5,"x",true,null,{"b":{}}]})"), 17260458129823489433U);
 }
 
@@ -126,7 +127,8 @@ TEST(HashObjectTest, HashesValues) {
   EXPECT_EQ(HashValue("1"), HashValue("1.0"));
   EXPECT_EQ(HashValue("0"), HashValue("-0.0"));
   EXPECT_EQ(HashValue("9007199254740993"), HashObject(Value(9007199254740992.0)));  // equal as numbers of a Value go
-  const char* all[] = {"null", "true", "false", "0", "1", "\"\"", "\"1\"", "[]", "[[]]", "[null]", "{}", "{\"\":null}", "{\"a\":1}", "{\"a\":\"1\"}", "[1,2]", "[2,1]", "[{}]"};
+  const char* all[] = {"null",        "true",      "false",         "0",     "1",     "\"\"", "\"1\"", "[]", "[[]]", "[null]", "{}",
+                       "{\"\":null}", "{\"a\":1}", "{\"a\":\"1\"}", "[1,2]", "[2,1]", "[{}]"};
   std::set<std::uint64_t> hashes;
   for (const char* text : all) hashes.insert(HashValue(text));
   EXPECT_EQ(hashes.size(), std::size(all));

@@ -176,8 +176,8 @@ class JsonDecoder {
     return Parsed(Quantity::Parse(text), out, path);
   }
   template <typename T>
-    requires(std::is_same_v<T, Time> || std::is_same_v<T, MicroTime> || std::is_same_v<T, Duration>)
-  bool Scalar(FieldKind, T& out, const Path* path) {
+  requires(std::is_same_v<T, Time> || std::is_same_v<T, MicroTime> || std::is_same_v<T, Duration>) bool Scalar(FieldKind, T& out,
+                                                                                                               const Path* path) {
     std::string_view body;
     if (!StringBody(path, body)) return false;
     return Parsed(T::Parse(body), out, path);
@@ -268,7 +268,7 @@ class JsonDecoder {
     const FieldInfo* array = nullptr;  // or a list or map of this field
     std::string_view text;             // in this very document
     std::uint32_t tokens = 0;
-    void* rep = nullptr;               // one reference of it is held here
+    void* rep = nullptr;  // one reference of it is held here
 
     Recent() = default;
     Recent(const Recent&) = delete;
@@ -331,8 +331,9 @@ class JsonDecoder {
     InternTable::Key key{};
     Verdict verdict = Verdict::kNotAsked;
     if (table_ != nullptr && t_.Peek() == '{') {
-      verdict = LookUp<BoxRep>(
-          type, at, key, [&](std::string_view text, BoxRep*& rep, InternTable::Key& k) { return table_->FindBox(kJson, type, text, rep, k); });
+      verdict = LookUp<BoxRep>(type, at, key, [&](std::string_view text, BoxRep*& rep, InternTable::Key& k) {
+        return table_->FindBox(kJson, type, text, rep, k);
+      });
       if (verdict == Verdict::kFound) return true;
     }
     BoxRep* rep = NewBox(type.size);
@@ -474,7 +475,8 @@ class JsonDecoder {
   }
 
   // A field that the table does not have: apiVersion and kind of a kind, or one that this build does not know.
-  bool OtherField(const TypeInfo& type, std::uint32_t name_token, std::string_view name, const Path* path, int depth, std::string& unknown) {
+  bool OtherField(const TypeInfo& type, std::uint32_t name_token, std::string_view name, const Path* path, int depth,
+                  std::string& unknown) {
     bool header = type.kind != nullptr && (name == "apiVersion" || name == "kind");
     std::string name_copy(name);  // `name` may live in scratch_
     Path here = Path::Field(path, name_copy);
@@ -510,9 +512,7 @@ class JsonDecoder {
   bool ByToken(const TypeInfo& type, char* object, const Path* path, int depth) {
     char c = t_.Peek();
     for (const FieldInfo& field : type) {
-      bool fits = field.kind == FieldKind::kBool      ? c == 't' || c == 'f'
-                  : field.shape == FieldShape::kList ? c == '['
-                                                     : c == '{';
+      bool fits = field.kind == FieldKind::kBool ? c == 't' || c == 'f' : field.shape == FieldShape::kList ? c == '[' : c == '{';
       if (!fits) continue;
       if (field.kind != FieldKind::kBool) {
         // "Or bool": an object also means yes.

@@ -1,11 +1,14 @@
 // JSON Patch (RFC 6902) over JSON Pointer (RFC 6901).
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "codec/json_size.h"
+#include "kube/codec/hash.h"
 #include "kube/codec/patch.h"
 #include "value/quote.h"
 
@@ -239,6 +242,27 @@ std::string Describe(std::size_t index, const Value& operation) {
 
 // ---- Create ----
 
+// Numbers for values: the same for equal ones.
+class ElementNumbers {
+ public:
+  std::size_t Of(const Value& value) {
+    std::vector<Known>& alike = by_hash_[HashObject(value)];
+    for (const Known& known : alike) {
+      if (*known.value == value) return known.number;
+    }
+    alike.push_back({&value, ++last_});
+    return last_;
+  }
+
+ private:
+  struct Known {
+    const Value* value;
+    std::size_t number;
+  };
+  std::unordered_map<std::uint64_t, std::vector<Known>> by_hash_;
+  std::size_t last_ = 0;
+};
+
 class Creator {
  public:
   void Compare(std::string& path, const Value& from, const Value& to) {
@@ -327,12 +351,18 @@ class Creator {
     constexpr std::size_t kMaxCells = 250'000;
     if (n == 0 || m == 0 || n > kMaxCells / m) return Change(path, index, a, n, b, m);
 
+    // Equal elements get equal numbers, so that comparing each with each costs little however large they are.
+    ElementNumbers numbers;
+    std::vector<std::size_t> x(n);
+    std::vector<std::size_t> y(m);
+    for (std::size_t i = 0; i < n; ++i) x[i] = numbers.Of(a[i]);
+    for (std::size_t j = 0; j < m; ++j) y[j] = numbers.Of(b[j]);
     // length[i][j]: of the longest common subsequence of a[i..] and b[j..].
     std::vector<std::uint32_t> length((n + 1) * (m + 1), 0);
     auto cell = [&](std::size_t i, std::size_t j) -> std::uint32_t& { return length[i * (m + 1) + j]; };
     for (std::size_t i = n; i-- > 0;) {
       for (std::size_t j = m; j-- > 0;) {
-        cell(i, j) = a[i] == b[j] ? cell(i + 1, j + 1) + 1 : std::max(cell(i + 1, j), cell(i, j + 1));
+        cell(i, j) = x[i] == y[j] ? cell(i + 1, j + 1) + 1 : std::max(cell(i + 1, j), cell(i, j + 1));
       }
     }
     std::size_t i = 0;
@@ -344,8 +374,10 @@ class Creator {
       index += j - run_j;
     };
     while (i < n && j < m) {
-      if (a[i] == b[j]) {
+      if (x[i] == y[j]) {
         flush();
+        // Nearly always nothing: two integers beyond 2^53 may equal the same double without being equal.
+        Below(path, std::to_string(index), [&] { Compare(path, a[i], b[j]); });
         ++index;
         run_i = ++i;
         run_j = ++j;

@@ -23,9 +23,7 @@ std::string Apply(std::string_view document, std::string_view patch) {
 
 // ---- apply ----
 
-TEST(JsonPatchTest, AddsMember) {
-  EXPECT_EQ(Apply(R"({"a":1})", R"([{"op":"add","path":"/b","value":2}])"), R"({"a":1,"b":2})");
-}
+TEST(JsonPatchTest, AddsMember) { EXPECT_EQ(Apply(R"({"a":1})", R"([{"op":"add","path":"/b","value":2}])"), R"({"a":1,"b":2})"); }
 
 TEST(JsonPatchTest, AddOverwritesMember) {
   EXPECT_EQ(Apply(R"({"a":1})", R"([{"op":"add","path":"/a","value":{"x":null}}])"), R"({"a":{"x":null}})");
@@ -83,7 +81,8 @@ TEST(JsonPatchTest, IgnoresMembersItDoesNotKnow) {
 }
 
 TEST(JsonPatchTest, OperationsSeeEarlierOnes) {
-  EXPECT_EQ(Apply(R"({})", R"([{"op":"add","path":"/a","value":{}},{"op":"add","path":"/a/b","value":[]},{"op":"add","path":"/a/b/-","value":1}])"),
+  EXPECT_EQ(Apply(R"({})",
+                  R"([{"op":"add","path":"/a","value":{}},{"op":"add","path":"/a/b","value":[]},{"op":"add","path":"/a/b/-","value":1}])"),
             R"({"a":{"b":[1]}})");
 }
 
@@ -95,15 +94,19 @@ TEST(JsonPatchTest, LeavesTheInputAloneAndIsAllOrNothing) {
 }
 
 TEST(JsonPatchTest, ErrorsNameTheOperation) {
-  EXPECT_EQ(Apply(R"({"spec":{}})", R"([{"op":"add","path":"/x","value":1},{"op":"test","path":"/x","value":1},{"op":"remove","path":"/spec/x"}])"),
+  EXPECT_EQ(Apply(R"({"spec":{}})",
+                  R"([{"op":"add","path":"/x","value":1},{"op":"test","path":"/x","value":1},{"op":"remove","path":"/spec/x"}])"),
             "ERROR operation 2 (remove \"/spec/x\"): path does not exist");
-  EXPECT_EQ(Apply(R"({})", R"([{"op":"add","path":"/a/b","value":1}])"), "ERROR operation 0 (add \"/a/b\"): parent of the path: path does not exist");
+  EXPECT_EQ(Apply(R"({})", R"([{"op":"add","path":"/a/b","value":1}])"),
+            "ERROR operation 0 (add \"/a/b\"): parent of the path: path does not exist");
   EXPECT_EQ(Apply(R"({"a":1})", R"([{"op":"add","path":"/a/b","value":1}])"),
             "ERROR operation 0 (add \"/a/b\"): parent of the path is neither object nor list");
-  EXPECT_EQ(Apply(R"({"l":[1]})", R"([{"op":"add","path":"/l/2","value":1}])"), "ERROR operation 0 (add \"/l/2\"): index 2 is beyond the end of the list");
+  EXPECT_EQ(Apply(R"({"l":[1]})", R"([{"op":"add","path":"/l/2","value":1}])"),
+            "ERROR operation 0 (add \"/l/2\"): index 2 is beyond the end of the list");
   EXPECT_EQ(Apply(R"({"l":[1]})", R"([{"op":"replace","path":"/l/1","value":1}])"),
             "ERROR operation 0 (replace \"/l/1\"): index 1 is beyond the end of the list");
-  EXPECT_EQ(Apply(R"({"l":[1]})", R"([{"op":"move","from":"/x","path":"/y"}])"), "ERROR operation 0 (move \"/y\"): from: path does not exist");
+  EXPECT_EQ(Apply(R"({"l":[1]})", R"([{"op":"move","from":"/x","path":"/y"}])"),
+            "ERROR operation 0 (move \"/y\"): from: path does not exist");
   EXPECT_EQ(Apply(R"({"a":{"b":1}})", R"([{"op":"move","from":"/a","path":"/a/b/c"}])"),
             "ERROR operation 0 (move \"/a/b/c\"): a value cannot be moved into itself");
   EXPECT_EQ(Apply(R"({})", R"([{"op":"remove","path":""}])"), "ERROR operation 0 (remove \"\"): the whole document cannot be removed");
@@ -155,8 +158,10 @@ TEST(JsonPatchTest, BoundsWhatIsCopied) {
   for (int i = 0; i < 60; ++i) operations.push_back(Value::Object({{"op", "copy"}, {"from", "/a"}, {"path", "/a/-"}}));
   Result<Value> out = ApplyJsonPatch(Parse(R"({"a":["0123456789"]})"), Value(operations));
   ASSERT_FALSE(out.ok());
-  EXPECT_NE(out.error().ToString().find("copy operations copy more than 3145728 bytes in all"), std::string::npos) << out.error().ToString();
-  EXPECT_FALSE(ApplyJsonPatch(Parse(R"({"a":"0123456789"})"), Parse(R"([{"op":"copy","from":"/a","path":"/b"}])"), {.max_copied_bytes = 5}).ok());
+  EXPECT_NE(out.error().ToString().find("copy operations copy more than 3145728 bytes in all"), std::string::npos)
+      << out.error().ToString();
+  EXPECT_FALSE(
+      ApplyJsonPatch(Parse(R"({"a":"0123456789"})"), Parse(R"([{"op":"copy","from":"/a","path":"/b"}])"), {.max_copied_bytes = 5}).ok());
 }
 
 TEST(JsonPatchTest, BoundsTheDepth) {
@@ -223,7 +228,8 @@ TEST(JsonPatchCreateTest, FindsInsertedAndRemovedElements) {
 }
 
 TEST(JsonPatchCreateTest, GoesIntoElementsThatAreAlike) {
-  EXPECT_EQ(Create(R"({"c":[{"name":"a","image":"x"},{"name":"b","image":"y"}]})", R"({"c":[{"name":"a","image":"x"},{"name":"b","image":"z"}]})"),
+  EXPECT_EQ(Create(R"({"c":[{"name":"a","image":"x"},{"name":"b","image":"y"}]})",
+                   R"({"c":[{"name":"a","image":"x"},{"name":"b","image":"z"}]})"),
             R"([{"op":"replace","path":"/c/1/image","value":"z"}])");
   EXPECT_EQ(Create(R"([{"a":1}])", R"([{"b":2}])"), R"([{"op":"replace","path":"/0","value":{"b":2}}])");
 }
@@ -235,6 +241,27 @@ TEST(JsonPatchCreateTest, ReplacesTheDocumentWhereThereAreTooManyOperations) {
   Value patch = CreateJsonPatch(from, to);
   ASSERT_EQ(patch.list().size(), 1U);
   EXPECT_EQ(*ApplyJsonPatch(from, patch), to);
+}
+
+TEST(JsonPatchCreateTest, TellsLargeIntegersApart) {
+  // Both integers equal the double, but not each other.
+  Value from = Value::Array({Value(9007199254740992.0), Value(std::int64_t{9007199254740993}), 1, 2});
+  Value to = Value::Array({3, Value(std::int64_t{9007199254740992}), 1, 4});
+  Result<Value> back = ApplyJsonPatch(from, CreateJsonPatch(from, to));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(*back, to);
+}
+
+TEST(JsonPatchCreateTest, IsQuickWithLargeElements) {
+  // Each with each, these would be a hundred thousand comparisons of 20 KB.
+  List<Value> from;
+  List<Value> to;
+  for (int i = 0; i < 300; ++i) {
+    from.push_back(Value::Object({{"a", std::string(20'000, 'x')}, {"b", i}}));
+    to.push_back(Value::Object({{"a", std::string(20'000, 'x')}, {"b", 600 - i}}));
+  }
+  Value patch = CreateJsonPatch(Value(from), Value(to));
+  EXPECT_EQ(*ApplyJsonPatch(Value(from), patch), Value(to));
 }
 
 TEST(JsonPatchCreateTest, CopesWithListsTooLargeForASubsequence) {

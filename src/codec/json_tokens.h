@@ -67,8 +67,7 @@ class JsonTokens {
 #if defined(__SSE2__)
     const __m128i backslash = _mm_set1_epi8('\\');
     while (p + 16 <= text_ + size_) {
-      auto mask = static_cast<unsigned>(
-          _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), backslash)));
+      auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), backslash)));
       if (n <= 16) return (mask & ((1U << n) - 1)) != 0;
       if (mask != 0) return true;
       p += 16;

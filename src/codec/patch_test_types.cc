@@ -33,7 +33,8 @@ static constexpr FieldInfo kPortFields[] = {
     {"name", nullptr, nullptr, offsetof(Port, name), 3, K::kString, S::kPlain, false},
     {"nodePort", nullptr, nullptr, offsetof(Port, node_port), 4, K::kInt32, S::kOptional, false},
 };
-constexpr TypeInfo Port::kType{"test.Port", kPortFields, std::size(kPortFields), sizeof(Port), offsetof(Port, unknown_fields), TypeForm::kStruct, nullptr};
+constexpr TypeInfo Port::kType{"test.Port",       kPortFields, std::size(kPortFields), sizeof(Port), offsetof(Port, unknown_fields),
+                               TypeForm::kStruct, nullptr};
 
 static constexpr FieldInfo kContainerFields[] = {
     {"name", nullptr, nullptr, offsetof(Container, name), 1, K::kString, S::kPlain, false},
@@ -42,12 +43,15 @@ static constexpr FieldInfo kContainerFields[] = {
     {"ports", &Port::kType, &kPorts, offsetof(Container, ports), 4, K::kMessage, S::kList, false},
     {"limits", nullptr, nullptr, offsetof(Container, limits), 5, K::kQuantity, S::kMap, false},
 };
-constexpr TypeInfo Container::kType{"test.Container", kContainerFields, std::size(kContainerFields), sizeof(Container), offsetof(Container, unknown_fields), TypeForm::kStruct, nullptr};
+constexpr TypeInfo Container::kType{
+    "test.Container",  kContainerFields, std::size(kContainerFields), sizeof(Container), offsetof(Container, unknown_fields),
+    TypeForm::kStruct, nullptr};
 
 static constexpr FieldInfo kSourceFields[] = {
     {"path", nullptr, nullptr, offsetof(Source, path), 1, K::kString, S::kPlain, false},
 };
-constexpr TypeInfo Source::kType{"test.Source", kSourceFields, std::size(kSourceFields), sizeof(Source), offsetof(Source, unknown_fields), TypeForm::kStruct, nullptr};
+constexpr TypeInfo Source::kType{
+    "test.Source", kSourceFields, std::size(kSourceFields), sizeof(Source), offsetof(Source, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constexpr FieldInfo kVolumeSourceFields[] = {
     {"file", &Source::kType, nullptr, offsetof(Volume, file), 1, K::kMessage, S::kOptional, false},
@@ -58,13 +62,16 @@ static constexpr FieldInfo kVolumeFields[] = {
     {"name", nullptr, nullptr, offsetof(Volume, name), 1, K::kString, S::kPlain, true},
     {"", &kVolumeSource, nullptr, 0, 2, K::kInline, S::kPlain, false},
 };
-constexpr TypeInfo Volume::kType{"test.Volume", kVolumeFields, std::size(kVolumeFields), sizeof(Volume), offsetof(Volume, unknown_fields), TypeForm::kStruct, nullptr};
+constexpr TypeInfo Volume::kType{
+    "test.Volume", kVolumeFields, std::size(kVolumeFields), sizeof(Volume), offsetof(Volume, unknown_fields), TypeForm::kStruct, nullptr};
 
 static constexpr FieldInfo kStrategyFields[] = {
     {"type", nullptr, nullptr, offsetof(Strategy, type), 1, K::kString, S::kPlain, false},
     {"surge", nullptr, nullptr, offsetof(Strategy, surge), 2, K::kIntOrString, S::kOptional, false},
 };
-constexpr TypeInfo Strategy::kType{"test.Strategy", kStrategyFields, std::size(kStrategyFields), sizeof(Strategy), offsetof(Strategy, unknown_fields), TypeForm::kStruct, nullptr};
+constexpr TypeInfo Strategy::kType{
+    "test.Strategy",   kStrategyFields, std::size(kStrategyFields), sizeof(Strategy), offsetof(Strategy, unknown_fields),
+    TypeForm::kStruct, nullptr};
 
 static constexpr FieldInfo kSpecFields[] = {
     {"replicas", nullptr, nullptr, offsetof(Spec, replicas), 1, K::kInt32, S::kOptional, false},
@@ -84,7 +91,8 @@ static constexpr FieldInfo kSpecFields[] = {
     {"grace", nullptr, nullptr, offsetof(Spec, grace), 15, K::kDuration, S::kPlain, false},
     {"paused", nullptr, nullptr, offsetof(Spec, paused), 16, K::kBool, S::kPlain, false},
 };
-constexpr TypeInfo Spec::kType{"test.Spec", kSpecFields, std::size(kSpecFields), sizeof(Spec), offsetof(Spec, unknown_fields), TypeForm::kStruct, nullptr};
+constexpr TypeInfo Spec::kType{"test.Spec",       kSpecFields, std::size(kSpecFields), sizeof(Spec), offsetof(Spec, unknown_fields),
+                               TypeForm::kStruct, nullptr};
 
 static constexpr FieldInfo kMetaFields[] = {
     {"name", nullptr, nullptr, offsetof(Meta, name), 1, K::kString, S::kPlain, false},
@@ -92,13 +100,15 @@ static constexpr FieldInfo kMetaFields[] = {
     {"annotations", nullptr, nullptr, offsetof(Meta, annotations), 3, K::kString, S::kMap, false},
     {"finalizers", nullptr, &kSet, offsetof(Meta, finalizers), 4, K::kString, S::kList, false},
 };
-constexpr TypeInfo Meta::kType{"test.Meta", kMetaFields, std::size(kMetaFields), sizeof(Meta), offsetof(Meta, unknown_fields), TypeForm::kStruct, nullptr};
+constexpr TypeInfo Meta::kType{"test.Meta",       kMetaFields, std::size(kMetaFields), sizeof(Meta), offsetof(Meta, unknown_fields),
+                               TypeForm::kStruct, nullptr};
 
 static constexpr FieldInfo kThingFields[] = {
     {"metadata", &Meta::kType, nullptr, offsetof(Thing, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec", &Spec::kType, nullptr, offsetof(Thing, spec), 2, K::kMessage, S::kPlain, false},
 };
-constexpr TypeInfo Thing::kType{"test.Thing", kThingFields, std::size(kThingFields), sizeof(Thing), offsetof(Thing, unknown_fields), TypeForm::kStruct, &kThing};
+constexpr TypeInfo Thing::kType{"test.Thing",      kThingFields, std::size(kThingFields), sizeof(Thing), offsetof(Thing, unknown_fields),
+                                TypeForm::kStruct, &kThing};
 
 static constexpr FieldInfo kSecretFields[] = {
     {"metadata", &Meta::kType, nullptr, offsetof(Secret, metadata), 1, K::kMessage, S::kPlain, false},
@@ -106,11 +116,14 @@ static constexpr FieldInfo kSecretFields[] = {
     {"stringData", nullptr, nullptr, offsetof(Secret, string_data), 3, K::kString, S::kMap, false},
     {"type", nullptr, nullptr, offsetof(Secret, type), 4, K::kString, S::kPlain, false},
 };
-constexpr TypeInfo Secret::kType{"test.Secret", kSecretFields, std::size(kSecretFields), sizeof(Secret), offsetof(Secret, unknown_fields), TypeForm::kStruct, &kSecret};
+constexpr TypeInfo Secret::kType{
+    "test.Secret", kSecretFields, std::size(kSecretFields), sizeof(Secret), offsetof(Secret, unknown_fields), TypeForm::kStruct, &kSecret};
 
 static constexpr FieldInfo kSecretListFields[] = {
     {"items", &Secret::kType, nullptr, offsetof(SecretList, items), 1, K::kMessage, S::kList, false},
 };
-constexpr TypeInfo SecretList::kType{"test.SecretList", kSecretListFields, std::size(kSecretListFields), sizeof(SecretList), offsetof(SecretList, unknown_fields), TypeForm::kStruct, &kSecretList};
+constexpr TypeInfo SecretList::kType{
+    "test.SecretList", kSecretListFields, std::size(kSecretListFields), sizeof(SecretList), offsetof(SecretList, unknown_fields),
+    TypeForm::kStruct, &kSecretList};
 
 }  // namespace kube::patch_test

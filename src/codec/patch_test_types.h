@@ -27,8 +27,8 @@ struct Port {  // merge key `port`, unique by port and protocol
 struct Container {  // merge key `name`
   String name{};
   String image{};
-  List<String> args{};        // replaced
-  List<Port> ports{};         // merged
+  List<String> args{};  // replaced
+  List<Port> ports{};   // merged
   Map<Quantity> limits{};
   UnknownFields unknown_fields{};
   static const TypeInfo kType;
@@ -65,7 +65,7 @@ struct Spec {
   List<std::int32_t> numbers{};  // the same of numbers
   Map<String> selector{};
   Map<Container> by_name{};
-  List<Strategy> keyless{};      // says merge, but has no key
+  List<Strategy> keyless{};  // says merge, but has no key
   RawJson raw{};
   Quantity amount{};
   double weight{};

@@ -55,7 +55,8 @@ void AppendVarint(std::string& out, std::uint64_t value) {
 class ProtobufDecoder {
  public:
   ProtobufDecoder(std::string_view input, const DecodeOptions& options)
-      : input_(input.data()), strict_(options.strict),
+      : input_(input.data()),
+        strict_(options.strict),
         table_(options.interner != nullptr && !options.strict ? &options.interner->table() : nullptr) {}
 
   // Unknown fields go to the object, or to `leftover` where the type is a view of a larger struct.
@@ -121,8 +122,8 @@ class ProtobufDecoder {
     unknown.append(start, r.at);
     if (strict_ && problems_.size() < 4096) {
       std::string where = ToString(path);
-      problems_ += (problems_.empty() ? "" : ", ") + std::string("unknown field ") + (where.empty() ? "" : "\"" + where + "\" ") + "number " +
-                   std::to_string(number);
+      problems_ += (problems_.empty() ? "" : ", ") + std::string("unknown field ") + (where.empty() ? "" : "\"" + where + "\" ") +
+                   "number " + std::to_string(number);
     }
     return true;
   }
@@ -159,8 +160,7 @@ class ProtobufDecoder {
       if (!r.Bytes(part)) return TooLong(start, path);
       return Message(*field.type, at, part, path, depth + 1);
     }
-    return WithScalarType(field.kind,
-                          [&](auto t) { return Scalar(field.kind, Write<typename decltype(t)::type>(at), r, start, path); });
+    return WithScalarType(field.kind, [&](auto t) { return Scalar(field.kind, Write<typename decltype(t)::type>(at), r, start, path); });
   }
 
   bool TooLong(const char* start, const Path* path) { return Fail(path, start, "a length beyond the end of the message"); }
@@ -272,7 +272,7 @@ class ProtobufDecoder {
   // ---- Scalars: `r` is behind the tag. ----
 
   template <typename T>
-    requires std::is_integral_v<T>
+  requires std::is_integral_v<T>
   bool Scalar(FieldKind, T& out, WireReader& r, const char* start, const Path* path) {
     std::uint64_t value = 0;
     if (!r.Varint(value)) return Fail(path, start, "malformed varint");
@@ -319,7 +319,7 @@ class ProtobufDecoder {
     return true;
   }
   template <typename T>
-    requires kOwnUnset<T>
+  requires kOwnUnset<T>
   bool Scalar(FieldKind, T& out, WireReader& r, const char* start, const Path* path) {
     std::string_view unused;
     std::uint64_t numbers[2] = {};
@@ -431,8 +431,10 @@ Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std::string_view
     if (type.kind != nullptr && !envelope->kind.empty() && envelope->kind != type.kind->kind) {
       return Error::Decode("kind: expected \"" + std::string(type.kind->kind) + "\", got \"" + envelope->kind.str() + '"');
     }
-    std::string expected = type.kind == nullptr ? "" : std::string(type.kind->group) + (type.kind->group.empty() ? "" : "/") + std::string(type.kind->version);
-    if (type.kind != nullptr && !envelope->api_version.empty() && envelope->api_version != expected && !type.kind->kind.ends_with("Options")) {
+    std::string expected =
+        type.kind == nullptr ? "" : std::string(type.kind->group) + (type.kind->group.empty() ? "" : "/") + std::string(type.kind->version);
+    if (type.kind != nullptr && !envelope->api_version.empty() && envelope->api_version != expected &&
+        !type.kind->kind.ends_with("Options")) {
       return Error::Decode("apiVersion: expected \"" + expected + "\", got \"" + envelope->api_version.str() + '"');
     }
     message = envelope->raw;

@@ -96,8 +96,8 @@ class ProtobufEncoder {
   // A nested kind may say its own apiVersion and kind in JSON; protobuf never does, and nothing is lost by that.
   static bool OnlyTypeHeader(const TypeInfo& type, std::string_view members) {
     if (type.kind == nullptr) return false;
-    std::string api_version = "\"apiVersion\":\"" + std::string(type.kind->group) + (type.kind->group.empty() ? "" : "/") +
-                              std::string(type.kind->version) + '"';
+    std::string api_version =
+        "\"apiVersion\":\"" + std::string(type.kind->group) + (type.kind->group.empty() ? "" : "/") + std::string(type.kind->version) + '"';
     std::string kind = "\"kind\":\"" + std::string(type.kind->kind) + '"';
     return members == kind || members == api_version || members == kind + ',' + api_version || members == api_version + ',' + kind;
   }

@@ -90,7 +90,8 @@ class Merger {
       if (HasPatchDirective(patch, "delete")) return Value::Object();
       bool replace = HasPatchDirective(patch, "replace");
       if (!replace && !HasPatchDirective(patch, "merge")) {
-        return Error::Invalid(At(path, "unknown $patch directive" + (directive->is_string() ? " " + Quote(directive->string_value()) : "")));
+        return Error::Invalid(
+            At(path, "unknown $patch directive" + (directive->is_string() ? " " + Quote(directive->string_value()) : "")));
       }
       patch.MutableObject().Erase(kPatchDirective);
       if (replace) return *Clean(patch);
@@ -135,8 +136,8 @@ class Merger {
     if (change.is_null()) return combining_ ? std::optional<Value>(Value()) : std::nullopt;
     if (before == nullptr || before->kind() != change.kind() || !(change.is_object() || change.is_list())) return Alone(change);
     if (change.is_object() ? field.replace && !HasPatchDirective(change, "merge") : !field.merge) return Alone(change);
-    Result<Value> merged = change.is_object() ? MergeObjects(*before, change, field.below, path)
-                                              : MergeLists(*before, change.list(), field, path);
+    Result<Value> merged =
+        change.is_object() ? MergeObjects(*before, change, field.below, path) : MergeLists(*before, change.list(), field, path);
     if (!merged) return merged.error();
     return std::optional<Value>(*std::move(merged));
   }
@@ -220,7 +221,8 @@ class Merger {
     }
     Result<ElementIndex> wanted = ElementIndex::Make(order, field.merge_key, path);
     if (!wanted) return wanted.error();
-    Result<List<Value>> before_order = change == nullptr || combining_ || !field.merge ? old : ReferenceOrder(old, change->list(), field, path);
+    Result<List<Value>> before_order =
+        change == nullptr || combining_ || !field.merge ? old : ReferenceOrder(old, change->list(), field, path);
     if (!before_order) return before_order.error();
     Result<List<Value>> arranged = Arranged(merged.list(), *wanted, *before_order, field.merge_key, path);
     if (!arranged) return arranged.error();
@@ -256,8 +258,8 @@ class Merger {
     return order;
   }
 
-  static Result<List<Value>> Arranged(const List<Value>& merged, const ElementIndex& wanted, const List<Value>& old, std::string_view merge_key,
-                                      const Path* path) {
+  static Result<List<Value>> Arranged(const List<Value>& merged, const ElementIndex& wanted, const List<Value>& old,
+                                      std::string_view merge_key, const Path* path) {
     Result<ElementIndex> existing = ElementIndex::Make(old, merge_key, path);
     if (!existing) return existing.error();
     std::vector<Keyed> all;
@@ -428,7 +430,8 @@ Result<Value> ApplyStrategicMergePatch(const TypeInfo& type, const Value& origin
   if (!original.is_object() && !original.is_null()) {
     return Error::Invalid("only an object can be patched, not " + std::string(original.kind_name()));
   }
-  if (!patch.is_object() && !patch.is_null()) return Error::Invalid("a strategic merge patch is an object, not " + std::string(patch.kind_name()));
+  if (!patch.is_object() && !patch.is_null())
+    return Error::Invalid("a strategic merge patch is an object, not " + std::string(patch.kind_name()));
   return internal::Merger(/*combining=*/false)
       .MergeObjects(original.is_object() ? original : Value::Object(), patch, internal::PatchSchema{&type, nullptr}, nullptr);
 }

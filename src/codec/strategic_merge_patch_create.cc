@@ -86,7 +86,8 @@ class Differ {
     return {};
   }
 
-  Result<void> DiffMember(const String& key, const Value& before, const Value& after, const PatchSchema& schema, Value& patch, const Path* path) {
+  Result<void> DiffMember(const String& key, const Value& before, const Value& after, const PatchSchema& schema, Value& patch,
+                          const Path* path) {
     PatchField field = LookUp(schema, key);
     if (field.replace) return Set(patch, key, after, path);
     Result<Value> below = DiffObjects(before, after, field.below, field.retain_keys, path);
@@ -130,7 +131,8 @@ class Differ {
     // Adding what is there already makes all values unique.
     if (added.empty() && before.size() < original.size() && !modified.empty()) added.push_back(modified[0]);
 
-    bool reorder = options_.set_element_order && !original.empty() && !modified.empty() && (!options_.ignore_changes || (!options_.ignore_deletions && !deleted.empty()));
+    bool reorder = options_.set_element_order && !original.empty() && !modified.empty() &&
+                   (!options_.ignore_changes || (!options_.ignore_deletions && !deleted.empty()));
     if (!options_.ignore_changes && !added.empty()) patch[key.view()] = added;
     if (!options_.ignore_deletions && !deleted.empty()) patch[DirectiveKey(kDeletePrefix, key)] = deleted;
     if (reorder) {
@@ -144,8 +146,8 @@ class Differ {
     return {};
   }
 
-  Result<void> DiffElements(const String& key, const List<Value>& original, const List<Value>& modified, const PatchField& field, Value& patch,
-                            const Path* path) {
+  Result<void> DiffElements(const String& key, const List<Value>& original, const List<Value>& modified, const PatchField& field,
+                            Value& patch, const Path* path) {
     Result<ElementIndex> before = ElementIndex::Make(original, field.merge_key, path);
     if (!before) return before.error();
     Result<ElementIndex> after = ElementIndex::Make(modified, field.merge_key, path);
@@ -179,7 +181,8 @@ class Differ {
       }
       for (const auto& [text, name] : gone) changes.push_back(Removal(field.merge_key, name));
     }
-    bool reorder = options_.set_element_order && !original.empty() && !modified.empty() && (!changes.empty() || (!same_order && !options_.ignore_changes));
+    bool reorder = options_.set_element_order && !original.empty() && !modified.empty() &&
+                   (!changes.empty() || (!same_order && !options_.ignore_changes));
     if (!changes.empty()) patch[key.view()] = std::move(changes);
     if (reorder) {
       List<Value> order;
@@ -307,9 +310,9 @@ Result<void> PatchObject(const TypeInfo& type, const void* object, PatchFormat f
   if (!patch) return patch.error().WithContext("patch");
   Result<Value> document = ToValue(type, object);
   if (!document) return document.error();
-  Result<Value> patched = format == PatchFormat::kJson              ? ApplyJsonPatch(*document, *patch)
+  Result<Value> patched = format == PatchFormat::kJson             ? ApplyJsonPatch(*document, *patch)
                           : format == PatchFormat::kStrategicMerge ? ApplyStrategicMergePatch(type, *document, *patch)
-                                                                    : Result<Value>(ApplyMergePatch(*document, *patch));
+                                                                   : Result<Value>(ApplyMergePatch(*document, *patch));
   if (!patched) return patched.error();
   if (auto r = DecodeValue(type, out, *patched); !r) return r.error().WithContext("patched object");
   return {};

@@ -33,12 +33,14 @@ std::string TwoWay(std::string_view original, std::string_view modified) {
 }
 
 TEST(TwoWayMergePatchTest, SaysNothingAboutEqualObjects) {
-  EXPECT_EQ(TwoWay(R"({"containers":[{"name":"a"}],"policy":{"type":"x"}})", R"({"containers":[{"name":"a"}],"policy":{"type":"x"}})"), "{}");
+  EXPECT_EQ(TwoWay(R"({"containers":[{"name":"a"}],"policy":{"type":"x"}})", R"({"containers":[{"name":"a"}],"policy":{"type":"x"}})"),
+            "{}");
 }
 
 TEST(TwoWayMergePatchTest, NamesMembers) {
-  EXPECT_EQ(TwoWay(R"({"replicas":1,"paused":true,"selector":{"a":"1","b":"2"}})", R"({"replicas":2,"selector":{"a":"1","c":"3"},"weight":1.5})"),
-            R"({"paused":null,"replicas":2,"selector":{"b":null,"c":"3"},"weight":1.5})");
+  EXPECT_EQ(
+      TwoWay(R"({"replicas":1,"paused":true,"selector":{"a":"1","b":"2"}})", R"({"replicas":2,"selector":{"a":"1","c":"3"},"weight":1.5})"),
+      R"({"paused":null,"replicas":2,"selector":{"b":null,"c":"3"},"weight":1.5})");
   EXPECT_EQ(TwoWay(R"({"selector":{"a":"1"}})", R"({"selector":{}})"), R"({"selector":{"a":null}})");
 }
 
@@ -49,8 +51,9 @@ TEST(TwoWayMergePatchTest, ReplacesByStrategy) {
 TEST(TwoWayMergePatchTest, RetainsKeysByStrategy) {
   EXPECT_EQ(TwoWay(R"({"strategy":{"type":"a","surge":1}})", R"({"strategy":{"type":"b"}})"),
             R"({"strategy":{"$retainKeys":["type"],"surge":null,"type":"b"}})");
-  EXPECT_EQ(TwoWay(R"({"volumes":[{"name":"v","file":{"path":"/x"}}]})", R"({"volumes":[{"name":"v","memory":{}}]})"),
-            R"({"$setElementOrder/volumes":[{"name":"v"}],"volumes":[{"$retainKeys":["memory","name"],"file":null,"memory":{},"name":"v"}]})");
+  EXPECT_EQ(
+      TwoWay(R"({"volumes":[{"name":"v","file":{"path":"/x"}}]})", R"({"volumes":[{"name":"v","memory":{}}]})"),
+      R"({"$setElementOrder/volumes":[{"name":"v"}],"volumes":[{"$retainKeys":["memory","name"],"file":null,"memory":{},"name":"v"}]})");
 }
 
 TEST(TwoWayMergePatchTest, MergesListsByKey) {
@@ -80,7 +83,8 @@ TEST(TwoWayMergePatchTest, ReplacesListsWithDoubleKeys) {
                    R"({"containers":[{"name":"dns","ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}]})"),
             R"({"$setElementOrder/containers":[{"name":"dns"}],"containers":[{"name":"dns",)"
             R"("ports":[{"$patch":"replace"},{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}]})");
-  TwoWay(R"({"containers":[{"name":"a","image":"1"},{"name":"a","image":"2"},{"name":"b"}]})", R"({"containers":[{"name":"b"},{"name":"a","image":"2"}]})");
+  TwoWay(R"({"containers":[{"name":"a","image":"1"},{"name":"a","image":"2"},{"name":"b"}]})",
+         R"({"containers":[{"name":"b"},{"name":"a","image":"2"}]})");
 }
 
 TEST(TwoWayMergePatchTest, NullAsksForRemoval) {
@@ -92,12 +96,14 @@ TEST(TwoWayMergePatchTest, NullAsksForRemoval) {
 TEST(TwoWayMergePatchTest, RefusesWhatItCannotExpress) {
   EXPECT_EQ(TwoWay(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"image":"a"}]})"),
             "ERROR containers[0]: the element has no `name`, the merge key of this list");
-  EXPECT_EQ(TwoWay(R"({})", R"({"selector":{"$patch":"x"}})"), "ERROR selector.$patch: has the name of a directive, so a patch cannot set it");
+  EXPECT_EQ(TwoWay(R"({})", R"({"selector":{"$patch":"x"}})"),
+            "ERROR selector.$patch: has the name of a directive, so a patch cannot set it");
   EXPECT_EQ(TwoWay(R"({"raw":{"l":[1]}})", R"({"raw":{"l":[{"$retainKeys":[]}]}})"),
             "ERROR raw.l[0].$retainKeys: has the name of a directive, so a patch cannot set it");
   EXPECT_EQ(TwoWay(R"({"selector":{"$patch":"x"}})", R"({"selector":{}})"),
             "ERROR selector.$patch: has the name of a directive, so a patch cannot remove it");
-  EXPECT_EQ(TwoWay(R"({"keyless":[{"type":"a"}]})", R"({"keyless":[{"type":"b"}]})"), "ERROR keyless: objects cannot be merged without a merge key");
+  EXPECT_EQ(TwoWay(R"({"keyless":[{"type":"a"}]})", R"({"keyless":[{"type":"b"}]})"),
+            "ERROR keyless: objects cannot be merged without a merge key");
   EXPECT_EQ(TwoWay(R"([])", R"({})"), "ERROR only objects have strategic merge patches, not list");
   // What does not change is of no account.
   EXPECT_EQ(TwoWay(R"({"selector":{"$patch":"x"},"replicas":1})", R"({"selector":{"$patch":"x"},"replicas":2})"), R"({"replicas":2})");
@@ -112,12 +118,13 @@ class RandomSpec {
   Value Make() {
     Value spec = Value::Object();
     if (Coin()) spec["replicas"] = static_cast<int>(random_() % 3);
-    if (Coin()) spec["containers"] = Elements(3, [&](Value& c) {
-      if (Coin()) c["image"] = Word();
-      if (Coin()) c["args"] = Words(3, false);
-      if (Coin()) c["ports"] = Ports();
-      if (Coin()) c["limits"] = Object();
-    });
+    if (Coin())
+      spec["containers"] = Elements(3, [&](Value& c) {
+        if (Coin()) c["image"] = Word();
+        if (Coin()) c["args"] = Words(3, false);
+        if (Coin()) c["ports"] = Ports();
+        if (Coin()) c["limits"] = Object();
+      });
     if (Coin()) spec["volumes"] = Elements(3, [&](Value& v) { v[Coin() ? "file" : "memory"] = Value::Object({{"path", Word()}}); });
     if (Coin()) spec["strategy"] = Object();
     if (Coin()) spec["policy"] = Object();
@@ -147,7 +154,8 @@ class RandomSpec {
   }
   Value Ports() {  // now and then with the same port twice
     List<Value> out;
-    for (std::size_t i = random_() % 4; i > 0; --i) out.push_back(Value::Object({{"port", static_cast<int>(random_() % 4)}, {"protocol", Word()}}));
+    for (std::size_t i = random_() % 4; i > 0; --i)
+      out.push_back(Value::Object({{"port", static_cast<int>(random_() % 4)}, {"protocol", Word()}}));
     return out;
   }
   template <typename F>
@@ -186,7 +194,8 @@ std::string ThreeWay(std::string_view original, std::string_view modified, std::
 }
 
 TEST(ThreeWayMergePatchTest, KeepsWhatOthersAdded) {
-  EXPECT_EQ(ThreeWay(R"({"replicas":1})", R"({"replicas":2})", R"({"replicas":1,"paused":true})"), R"({"replicas":2} => {"paused":true,"replicas":2})");
+  EXPECT_EQ(ThreeWay(R"({"replicas":1})", R"({"replicas":2})", R"({"replicas":1,"paused":true})"),
+            R"({"replicas":2} => {"paused":true,"replicas":2})");
   EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"a","image":"1"}]})", R"({"containers":[{"name":"a","image":"2"}]})",
                      R"({"containers":[{"name":"side"},{"name":"a","image":"1","args":["x"]}]})"),
             R"({"$setElementOrder/containers":[{"name":"a"}],"containers":[{"image":"2","name":"a"}]} => )"
@@ -223,19 +232,22 @@ TEST(ThreeWayMergePatchTest, RestoresWhatOthersRemoved) {
 }
 
 TEST(ThreeWayMergePatchTest, EmptyWhereNothingIsToBeDone) {
-  EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"name":"a"}]})", R"({"containers":[{"name":"a","image":"x"}]})"),
-            R"({} => {"containers":[{"image":"x","name":"a"}]})");
+  EXPECT_EQ(
+      ThreeWay(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"name":"a"}]})", R"({"containers":[{"name":"a","image":"x"}]})"),
+      R"({} => {"containers":[{"image":"x","name":"a"}]})");
 }
 
 TEST(ThreeWayMergePatchTest, ReplacesListsWithDoubleKeys) {
   std::string_view both = R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"T"},{"port":53,"protocol":"U"}]}]})";
   // Nothing to do, although the server has filled in a field.
-  EXPECT_EQ(ThreeWay(both, both, R"({"containers":[{"name":"d","ports":[{"nodePort":1,"port":53,"protocol":"T"},{"port":53,"protocol":"U"}]}]})"),
-            R"({} => {"containers":[{"name":"d","ports":[{"nodePort":1,"port":53,"protocol":"T"},{"port":53,"protocol":"U"}]}]})");
+  EXPECT_EQ(
+      ThreeWay(both, both, R"({"containers":[{"name":"d","ports":[{"nodePort":1,"port":53,"protocol":"T"},{"port":53,"protocol":"U"}]}]})"),
+      R"({} => {"containers":[{"name":"d","ports":[{"nodePort":1,"port":53,"protocol":"T"},{"port":53,"protocol":"U"}]}]})");
   // One of the two is dropped.
-  EXPECT_EQ(ThreeWay(both, R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"U"}]}]})", both),
-            R"({"$setElementOrder/containers":[{"name":"d"}],"containers":[{"name":"d","ports":[{"$patch":"replace"},{"port":53,"protocol":"U"}]}]} => )"
-            R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"U"}]}]})");
+  EXPECT_EQ(
+      ThreeWay(both, R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"U"}]}]})", both),
+      R"({"$setElementOrder/containers":[{"name":"d"}],"containers":[{"name":"d","ports":[{"$patch":"replace"},{"port":53,"protocol":"U"}]}]} => )"
+      R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"U"}]}]})");
   // One is changed.
   EXPECT_EQ(ThreeWay(both, R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"T"},{"port":53,"protocol":"S"}]}]})", both),
             R"({"$setElementOrder/containers":[{"name":"d"}],)"
@@ -244,7 +256,8 @@ TEST(ThreeWayMergePatchTest, ReplacesListsWithDoubleKeys) {
   // Another port is dropped, which has nothing to do with the two.
   EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"T"},{"port":53,"protocol":"U"},{"port":80}]}]})", both,
                      R"({"containers":[{"name":"d","ports":[{"port":53,"protocol":"T"},{"port":53,"protocol":"U"},{"port":80}]}]})"),
-            R"({"$setElementOrder/containers":[{"name":"d"}],"containers":[{"name":"d","ports":[{"$patch":"delete","port":80}]}]} => )" + std::string(both));
+            R"({"$setElementOrder/containers":[{"name":"d"}],"containers":[{"name":"d","ports":[{"$patch":"delete","port":80}]}]} => )" +
+                std::string(both));
 }
 
 TEST(ThreeWayMergePatchTest, FindsConflicts) {
@@ -253,7 +266,8 @@ TEST(ThreeWayMergePatchTest, FindsConflicts) {
   EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"a","image":"1"}]})", R"({"containers":[{"name":"a","image":"2"}]})",
                      R"({"containers":[{"name":"a","image":"3"}]})", false),
             "ERROR containers[name=a].image: changed by somebody else since the last configuration, and in another way by this one");
-  EXPECT_EQ(ThreeWay(R"({"selector":{"a":"1"}})", R"({"selector":{"a":"2"}})", R"({"selector":{}})", false).substr(0, 17), "ERROR selector.a:");
+  EXPECT_EQ(ThreeWay(R"({"selector":{"a":"1"}})", R"({"selector":{"a":"2"}})", R"({"selector":{}})", false).substr(0, 17),
+            "ERROR selector.a:");
   EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"a","args":["x"]}]})", R"({"containers":[{"name":"a","args":["y"]}]})",
                      R"({"containers":[{"name":"a","args":["z"]}]})", false)
                 .substr(0, 30),
@@ -270,10 +284,11 @@ TEST(ThreeWayMergePatchTest, OverwritesConflictsWhenTold) {
 }
 
 TEST(ThreeWayMergePatchTest, ChangesInDifferentPlacesAreNoConflict) {
-  EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"a","image":"1"}],"tags":["x"]})", R"({"containers":[{"name":"a","image":"2"}],"tags":["x","y"]})",
-                     R"({"containers":[{"name":"a","image":"1","args":["q"]},{"name":"b"}],"tags":["z","x"]})", false)
-                .substr(0, 5),
-            "{\"$se");
+  EXPECT_EQ(
+      ThreeWay(R"({"containers":[{"name":"a","image":"1"}],"tags":["x"]})", R"({"containers":[{"name":"a","image":"2"}],"tags":["x","y"]})",
+               R"({"containers":[{"name":"a","image":"1","args":["q"]},{"name":"b"}],"tags":["z","x"]})", false)
+          .substr(0, 5),
+      "{\"$se");
   // Both came to the same result.
   EXPECT_EQ(ThreeWay(R"({"replicas":1})", R"({"replicas":2})", R"({"replicas":2})", false), R"({} => {"replicas":2})");
 }
@@ -297,8 +312,12 @@ TEST(ThreeWayMergePatchTest, BringsRandomObjectsToWhatIsWanted) {
     ASSERT_TRUE(out.ok()) << ToJson(current) << "\n" << ToJson(*patch) << ": " << out.error().ToString();
     Result<Value> again = CreateThreeWayMergePatch(Spec::kType, modified, modified, *out, true);
     ASSERT_TRUE(again.ok());
-    ASSERT_EQ(*ApplyStrategicMergePatch(Spec::kType, *out, *again), *out)
-        << ToJson(original) << "\n" << ToJson(modified) << "\n" << ToJson(current) << "\n" << ToJson(*patch) << "\n" << ToJson(*out) << "\n" << ToJson(*again);
+    ASSERT_EQ(*ApplyStrategicMergePatch(Spec::kType, *out, *again), *out) << ToJson(original) << "\n"
+                                                                          << ToJson(modified) << "\n"
+                                                                          << ToJson(current) << "\n"
+                                                                          << ToJson(*patch) << "\n"
+                                                                          << ToJson(*out) << "\n"
+                                                                          << ToJson(*again);
   }
 }
 

@@ -46,13 +46,15 @@ TEST(StrategicMergePatchTest, AnotherTypeReplaces) {
 
 TEST(StrategicMergePatchTest, ReplaceStrategyReplacesAnObject) {
   EXPECT_EQ(Apply(R"({"policy":{"type":"a","surge":1}})", R"({"policy":{"type":"b","surge":null}})"), R"({"policy":{"type":"b"}})");
-  EXPECT_EQ(Apply(R"({"policy":{"type":"a","surge":1}})", R"({"policy":{"$patch":"merge","type":"b"}})"), R"({"policy":{"surge":1,"type":"b"}})");
+  EXPECT_EQ(Apply(R"({"policy":{"type":"a","surge":1}})", R"({"policy":{"$patch":"merge","type":"b"}})"),
+            R"({"policy":{"surge":1,"type":"b"}})");
 }
 
 TEST(StrategicMergePatchTest, PatchDirectiveOfAnObject) {
   EXPECT_EQ(Apply(R"({"selector":{"a":"1","b":"2"}})", R"({"selector":{"$patch":"replace","c":"3"}})"), R"({"selector":{"c":"3"}})");
   EXPECT_EQ(Apply(R"({"selector":{"a":"1","b":"2"}})", R"({"selector":{"$patch":"delete"}})"), R"({"selector":{}})");
-  EXPECT_EQ(Apply(R"({"selector":{"a":"1","b":"2"}})", R"({"selector":{"$patch":"merge","c":"3"}})"), R"({"selector":{"a":"1","b":"2","c":"3"}})");
+  EXPECT_EQ(Apply(R"({"selector":{"a":"1","b":"2"}})", R"({"selector":{"$patch":"merge","c":"3"}})"),
+            R"({"selector":{"a":"1","b":"2","c":"3"}})");
   EXPECT_EQ(Apply(R"({"replicas":1,"paused":true})", R"({"$patch":"replace","replicas":2})"), R"({"replicas":2})");
   // Where there is nothing to replace or delete, a server drops the whole object.
   EXPECT_EQ(Apply(R"({})", R"({"selector":{"$patch":"replace","c":"3"},"strategy":{"$patch":"delete"}})"), R"({})");
@@ -73,8 +75,10 @@ TEST(StrategicMergePatchTest, RetainsKeys) {
   EXPECT_EQ(Apply(R"({})", R"({"strategy":{"$retainKeys":["type"],"type":"Recreate"}})"), R"({"strategy":{"type":"Recreate"}})");
   EXPECT_EQ(Apply(R"({"strategy":{"surge":3}})", R"({"strategy":{"$retainKeys":["surge"],"type":"x"}})"),
             "ERROR strategy.$retainKeys: the patch sets \"type\", which is not listed here");
-  EXPECT_EQ(Apply(R"({"strategy":{}})", R"({"strategy":{"$retainKeys":"type"}})"), "ERROR strategy.$retainKeys: expected a list of keys, got string");
-  EXPECT_EQ(Apply(R"({"strategy":{}})", R"({"strategy":{"$retainKeys":[1]}})"), "ERROR strategy.$retainKeys: expected a list of keys, got integer");
+  EXPECT_EQ(Apply(R"({"strategy":{}})", R"({"strategy":{"$retainKeys":"type"}})"),
+            "ERROR strategy.$retainKeys: expected a list of keys, got string");
+  EXPECT_EQ(Apply(R"({"strategy":{}})", R"({"strategy":{"$retainKeys":[1]}})"),
+            "ERROR strategy.$retainKeys: expected a list of keys, got integer");
 }
 
 TEST(StrategicMergePatchTest, GoesIntoMapsOfObjects) {
@@ -117,7 +121,8 @@ TEST(StrategicMergePatchTest, ReplacesListsWithoutStrategy) {
 TEST(StrategicMergePatchTest, DeletesElements) {
   EXPECT_EQ(Apply(R"({"containers":[{"name":"a"},{"name":"b"},{"name":"a"}]})", R"({"containers":[{"name":"a","$patch":"delete"}]})"),
             R"({"containers":[{"name":"b"}]})");
-  EXPECT_EQ(Apply(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"name":"z","$patch":"delete"}]})"), R"({"containers":[{"name":"a"}]})");
+  EXPECT_EQ(Apply(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"name":"z","$patch":"delete"}]})"),
+            R"({"containers":[{"name":"a"}]})");
   EXPECT_EQ(Apply(R"({})", R"({"containers":[{"name":"z","$patch":"delete"},{"name":"a"}]})"), R"({"containers":[{"name":"a"}]})");
   EXPECT_EQ(Apply(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"$patch":"delete"}]})"),
             "ERROR containers[0]: the element has no `name`, the merge key of this list");
@@ -133,7 +138,8 @@ TEST(StrategicMergePatchTest, ReplacesAMergingList) {
 TEST(StrategicMergePatchTest, MergeDirectiveInAListIsWhatHappensAnyway) {
   EXPECT_EQ(Apply(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"$patch":"merge"},{"name":"a","image":"x"}]})"),
             R"({"containers":[{"image":"x","name":"a"}]})");
-  EXPECT_EQ(Apply(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"$patch":"burn"}]})"), "ERROR containers[0]: unknown $patch directive");
+  EXPECT_EQ(Apply(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"$patch":"burn"}]})"),
+            "ERROR containers[0]: unknown $patch directive");
 }
 
 TEST(StrategicMergePatchTest, ElementsNeedTheirKey) {
@@ -145,7 +151,8 @@ TEST(StrategicMergePatchTest, ElementsNeedTheirKey) {
             "ERROR containers[0].ports[0]: the element has no `port`, the merge key of this list");
   EXPECT_EQ(Apply(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"name":{}}]})"),
             "ERROR containers[0]: the merge key `name` is no plain value but object");
-  EXPECT_EQ(Apply(R"({"keyless":[{"type":"a"}]})", R"({"keyless":[{"type":"b"}]})"), "ERROR keyless: objects cannot be merged without a merge key");
+  EXPECT_EQ(Apply(R"({"keyless":[{"type":"a"}]})", R"({"keyless":[{"type":"b"}]})"),
+            "ERROR keyless: objects cannot be merged without a merge key");
 }
 
 TEST(StrategicMergePatchTest, RefusesMixedLists) {
@@ -195,10 +202,12 @@ TEST(StrategicMergePatchTest, OrdersElements) {
 }
 
 TEST(StrategicMergePatchTest, ElementsThatTakeTheRoomOfRemovedOnesFollowTheOthers) {
-  EXPECT_EQ(Apply(R"({"containers":[{"name":"c"},{"name":"a"},{"name":"b"}]})",
-                  R"({"$setElementOrder/containers":[{"name":"e"},{"name":"c"}],"containers":[{"name":"e"},{"name":"b","$patch":"delete"}]})"),
-            R"({"containers":[{"name":"a"},{"name":"e"},{"name":"c"}]})");
-  EXPECT_EQ(Apply(R"({"containers":[{"name":"c"},{"name":"a"}]})", R"({"$setElementOrder/containers":[{"name":"e"},{"name":"c"}],"containers":[{"name":"e"}]})"),
+  EXPECT_EQ(
+      Apply(R"({"containers":[{"name":"c"},{"name":"a"},{"name":"b"}]})",
+            R"({"$setElementOrder/containers":[{"name":"e"},{"name":"c"}],"containers":[{"name":"e"},{"name":"b","$patch":"delete"}]})"),
+      R"({"containers":[{"name":"a"},{"name":"e"},{"name":"c"}]})");
+  EXPECT_EQ(Apply(R"({"containers":[{"name":"c"},{"name":"a"}]})",
+                  R"({"$setElementOrder/containers":[{"name":"e"},{"name":"c"}],"containers":[{"name":"e"}]})"),
             R"({"containers":[{"name":"e"},{"name":"c"},{"name":"a"}]})");
 }
 

@@ -15,7 +15,8 @@ const TypeInfo* ObjectType(const TypeInfo* type) {
   while (type != nullptr && type->form != TypeForm::kStruct) {
     const TypeInfo* inner = nullptr;
     for (const FieldInfo& field : *type) {
-      if (field.kind == FieldKind::kMessage && (field.shape == FieldShape::kPlain || field.shape == FieldShape::kOptional)) inner = field.type;
+      if (field.kind == FieldKind::kMessage && (field.shape == FieldShape::kPlain || field.shape == FieldShape::kOptional))
+        inner = field.type;
     }
     type = inner;
   }
@@ -85,7 +86,8 @@ Result<std::string> ElementKey(const Value& element, std::string_view merge_key,
     return Error::Invalid(At(path, "the element has no `" + std::string(merge_key) + "`, the merge key of this list"));
   }
   if (key->is_object() || key->is_list()) {
-    return Error::Invalid(At(path, "the merge key `" + std::string(merge_key) + "` is no plain value but " + std::string(key->kind_name())));
+    return Error::Invalid(
+        At(path, "the merge key `" + std::string(merge_key) + "` is no plain value but " + std::string(key->kind_name())));
   }
   return KeyText(*key);
 }
@@ -110,8 +112,8 @@ Result<ElementClass> ClassOf(const List<Value>& a, const List<Value>& b, const P
       if (first == nullptr) {
         first = &element;
       } else if (first->kind() != element.kind() && !(first->is_number() && element.is_number())) {
-        return Error::Invalid(At(path, "a list that is merged has elements of different types: " + std::string(first->kind_name()) + " and " +
-                                           std::string(element.kind_name())));
+        return Error::Invalid(At(path, "a list that is merged has elements of different types: " + std::string(first->kind_name()) +
+                                           " and " + std::string(element.kind_name())));
       }
     }
   }

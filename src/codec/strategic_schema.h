@@ -20,7 +20,8 @@ inline constexpr std::string_view kOrderPrefix = "$setElementOrder/";
 
 inline bool HasPrefix(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 inline bool IsDirective(std::string_view key) {
-  return !key.empty() && key[0] == '$' && (key == kPatchDirective || key == kRetainKeys || HasPrefix(key, kDeletePrefix) || HasPrefix(key, kOrderPrefix));
+  return !key.empty() && key[0] == '$' &&
+         (key == kPatchDirective || key == kRetainKeys || HasPrefix(key, kDeletePrefix) || HasPrefix(key, kOrderPrefix));
 }
 inline bool HasPatchDirective(const Value& value, std::string_view directive) {
   const Value* found = value.Find(kPatchDirective);
@@ -37,9 +38,9 @@ struct PatchSchema {
 
 // What is known of one member.
 struct PatchField {
-  PatchSchema below;           // of the member, or of the elements where it is a list
-  bool merge = false;          // a list that is merged
-  bool replace = false;        // an object that is replaced
+  PatchSchema below;     // of the member, or of the elements where it is a list
+  bool merge = false;    // a list that is merged
+  bool replace = false;  // an object that is replaced
   bool retain_keys = false;
   std::string_view merge_key;  // empty for lists of plain values
 };

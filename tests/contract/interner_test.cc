@@ -46,7 +46,8 @@ TEST_P(InternerTest, EqualPartsAreHeldOnce) {
   EXPECT_TRUE(std::as_const(pods[18]).metadata.labels.SharesWith(std::as_const(pods[16]).metadata.labels));
   EXPECT_FALSE(std::as_const(pods[18]).spec.containers.SharesWith(std::as_const(pods[17]).spec.containers));
   // What differs only further out is shared further in.
-  EXPECT_TRUE(std::as_const(pods[18]).spec.containers[0].liveness_probe.SharesWith(std::as_const(pods[17]).spec.containers[0].liveness_probe));
+  EXPECT_TRUE(
+      std::as_const(pods[18]).spec.containers[0].liveness_probe.SharesWith(std::as_const(pods[17]).spec.containers[0].liveness_probe));
   EXPECT_GT(interner.stats().hits, 0U);
 }
 

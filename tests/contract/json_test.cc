@@ -90,10 +90,42 @@ TEST(JsonTest, SecretsDoNotShowUpInErrors) {
 }
 
 TEST(JsonTest, MalformedTextIsAnError) {
-  for (const char* text : {"", " ", "{", "}", "[", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}", "{,}", "{\"a\" 1}", "{a:1}", "{\"a\":tru}",
-                           "{\"a\":01}", "{\"a\":1.}", "{\"a\":-}", "{\"a\":1e}", "{\"a\":[1,]}", "{\"a\":[1 2]}", "{\"a\":\"\\x\"}", "{\"a\":\"\\ud800\"}",
-                           "{\"a\":\"\\udc00\"}", "{\"a\":\"\\ud800\\u0041\"}", "{\"a\":\"\x01\"}", "{\"a\":\"\xff\"}", "{\"a\":\"b", "{} {}", "{}x", "nul",
-                           "\"a\"b", "{\"a\":1\x01}", "{\"a\":[}", "{\"a\":{]}", "{\"a\":\"\\u12\"}", "[{]}"}) {
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "}",
+                           "[",
+                           "{\"a\"",
+                           "{\"a\":",
+                           "{\"a\":1",
+                           "{\"a\":1,",
+                           "{\"a\":1,}",
+                           "{,}",
+                           "{\"a\" 1}",
+                           "{a:1}",
+                           "{\"a\":tru}",
+                           "{\"a\":01}",
+                           "{\"a\":1.}",
+                           "{\"a\":-}",
+                           "{\"a\":1e}",
+                           "{\"a\":[1,]}",
+                           "{\"a\":[1 2]}",
+                           "{\"a\":\"\\x\"}",
+                           "{\"a\":\"\\ud800\"}",
+                           "{\"a\":\"\\udc00\"}",
+                           "{\"a\":\"\\ud800\\u0041\"}",
+                           "{\"a\":\"\x01\"}",
+                           "{\"a\":\"\xff\"}",
+                           "{\"a\":\"b",
+                           "{} {}",
+                           "{}x",
+                           "nul",
+                           "\"a\"b",
+                           "{\"a\":1\x01}",
+                           "{\"a\":[}",
+                           "{\"a\":{]}",
+                           "{\"a\":\"\\u12\"}",
+                           "[{]}"}) {
     EXPECT_FALSE(ParseJson(text).ok()) << text;
     EXPECT_FALSE(FromJson<Pod>(text).ok()) << text;
   }
@@ -101,7 +133,8 @@ TEST(JsonTest, MalformedTextIsAnError) {
 }
 
 TEST(JsonTest, EveryPrefixOfADocumentIsAnError) {
-  const std::string text = R"({"kind":"Pod","metadata":{"name":"a\n\u00e9","labels":{"x":"y"},"managedFields":[{"fieldsV1":{"f:a":{".":{}}}}]},"new":[1,{"a":null}]})";
+  const std::string text =
+      R"({"kind":"Pod","metadata":{"name":"a\n\u00e9","labels":{"x":"y"},"managedFields":[{"fieldsV1":{"f:a":{".":{}}}}]},"new":[1,{"a":null}]})";
   ASSERT_TRUE(FromJson<Pod>(text).ok());
   for (std::size_t n = 0; n < text.size(); ++n) EXPECT_FALSE(FromJson<Pod>(text.substr(0, n)).ok()) << n;
 }
@@ -131,7 +164,8 @@ TEST(JsonTest, NestingHasALimit) {
 }
 
 TEST(JsonTest, StrictModeListsUnknownAndDuplicateFields) {
-  const char* text = R"({"metadata":{"name":"a","name":"b","labels":{"x":"1","x":"2"}},"spec":{"containers":[{"imagePolicy":"x"}]},"extra":1})";
+  const char* text =
+      R"({"metadata":{"name":"a","name":"b","labels":{"x":"1","x":"2"}},"spec":{"containers":[{"imagePolicy":"x"}]},"extra":1})";
   EXPECT_EQ(ErrorOf<Pod>(text, {.strict = true}),
             R"(strict decoding error: duplicate field "metadata.name", duplicate field "metadata.labels[x]", )"
             R"(unknown field "spec.containers[0].imagePolicy", unknown field "extra")");
@@ -151,7 +185,8 @@ TEST(JsonTest, TheLastOfSeveralListsWins) {
 TEST(JsonTest, UnknownNumbersKeepTheirText) {
   auto pod = FromJson<Pod>(R"({"spec":{"huge": 123456789012345678901234567890.50e+400 , "list" : [ 1 , "a b" ] }})");
   ASSERT_TRUE(pod.ok()) << pod.error().ToString();
-  EXPECT_EQ(ToJson(*pod, {.type_header = false}).value(), R"({"spec":{"containers":[],"huge":123456789012345678901234567890.50e+400,"list":[1,"a b"]}})");
+  EXPECT_EQ(ToJson(*pod, {.type_header = false}).value(),
+            R"({"spec":{"containers":[],"huge":123456789012345678901234567890.50e+400,"list":[1,"a b"]}})");
 }
 
 TEST(JsonTest, ANestedKindKeepsItsHeader) {
@@ -163,7 +198,8 @@ TEST(JsonTest, ANestedKindKeepsItsHeader) {
 }
 
 TEST(JsonTest, NullIsAbsent) {
-  auto pod = FromJson<Pod>(R"({"metadata":{"name":null,"creationTimestamp":null,"labels":null},"spec":{"containers":null,"securityContext":null,"priority":null}})");
+  auto pod = FromJson<Pod>(
+      R"({"metadata":{"name":null,"creationTimestamp":null,"labels":null},"spec":{"containers":null,"securityContext":null,"priority":null}})");
   ASSERT_TRUE(pod.ok()) << pod.error().ToString();
   EXPECT_TRUE(*pod == Pod{});
 }

@@ -59,7 +59,10 @@ TEST(ProtobufTest, InlinedStructsAreMessagesOfTheirOwn) {
 
 TEST(ProtobufTest, ErrorsNamePathAndOffset) {
   // metadata (1) . name (1) with a length beyond the end
-  EXPECT_EQ(ErrorOf<Pod>(Field(1, "\x0a\x7f" "ab")), "metadata.name: offset 2: a length beyond the end of the message");
+  EXPECT_EQ(ErrorOf<Pod>(Field(1,
+                               "\x0a\x7f"
+                               "ab")),
+            "metadata.name: offset 2: a length beyond the end of the message");
   // spec (2) . containers (2) [0] . ports (6) [0] . containerPort (3) as bytes
   EXPECT_THAT(ErrorOf<Pod>(Field(2, Field(2, Field(6, Field(3, "x"))))), HasSubstr("spec.containers[0].ports[0].containerPort: offset "));
   EXPECT_THAT(ErrorOf<Pod>(Field(1, Field(1, "\xff\xfe"))), HasSubstr("metadata.name: offset 2: text is not valid UTF-8"));
@@ -68,11 +71,11 @@ TEST(ProtobufTest, ErrorsNamePathAndOffset) {
 
 TEST(ProtobufTest, MalformedBytesAreAnError) {
   const std::string huge = Varint(0xffffffffffffffffULL);
-  for (const std::string& bytes : {
-           std::string("\x0a"), std::string("\x0a\x05"), Varint(1 << 3 | 2) + huge, Varint(1 << 3 | 2) + Varint(1ULL << 62),
-           std::string("\x00\x01", 2), std::string("\x07"), std::string("\x0c"), std::string("\x0b"), std::string(11, '\xff'),
-           std::string("\x0b\x0b\x0b"), Varint(2000 << 3 | 3), Varint(2000 << 3 | 1) + "1234567", Varint(2000 << 3 | 5) + "123",
-           std::string("k8s\0\x0a\x7f", 6), std::string("k8s\0\x12\x05", 6)}) {
+  for (const std::string& bytes :
+       {std::string("\x0a"), std::string("\x0a\x05"), Varint(1 << 3 | 2) + huge, Varint(1 << 3 | 2) + Varint(1ULL << 62),
+        std::string("\x00\x01", 2), std::string("\x07"), std::string("\x0c"), std::string("\x0b"), std::string(11, '\xff'),
+        std::string("\x0b\x0b\x0b"), Varint(2000 << 3 | 3), Varint(2000 << 3 | 1) + "1234567", Varint(2000 << 3 | 5) + "123",
+        std::string("k8s\0\x0a\x7f", 6), std::string("k8s\0\x12\x05", 6)}) {
     EXPECT_FALSE(FromProtobuf<Pod>(bytes).ok()) << ::testing::PrintToString(bytes);
   }
   std::string groups;

@@ -14,13 +14,42 @@ using namespace internal;  // NOLINT: this file builds objects the way the decod
 constexpr int kDeepest = 6;
 
 bool Chance(Random& random, double p) { return std::uniform_real_distribution<>(0, 1)(random) < p; }
-std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); }
+std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
 
 std::string RandomText(Random& random) {
-  static const char* const kPieces[] = {"a", "Z", "0", "-", "/", ".", " ", ":", "#", "'", "\"", "\\", "\n", "\t", "{", "]", "true", "null", "1e3",
-                                        "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\x01", "app.kubernetes.io/name", "~", "- ", "yes", "<&>"};
+  static const char* const kPieces[] = {"a",
+                                        "Z",
+                                        "0",
+                                        "-",
+                                        "/",
+                                        ".",
+                                        " ",
+                                        ":",
+                                        "#",
+                                        "'",
+                                        "\"",
+                                        "\\",
+                                        "\n",
+                                        "\t",
+                                        "{",
+                                        "]",
+                                        "true",
+                                        "null",
+                                        "1e3",
+                                        "\xc3\xa9",
+                                        "\xe2\x82\xac",
+                                        "\xf0\x9f\x98\x80",
+                                        "\x01",
+                                        "app.kubernetes.io/name",
+                                        "~",
+                                        "- ",
+                                        "yes",
+                                        "<&>"};
   std::string text;
-  for (std::int64_t n = Between(random, 0, Chance(random, 0.1) ? 40 : 6); n > 0; --n) text += kPieces[Between(random, 0, std::size(kPieces) - 1)];
+  for (std::int64_t n = Between(random, 0, Chance(random, 0.1) ? 40 : 6); n > 0; --n)
+    text += kPieces[Between(random, 0, std::size(kPieces) - 1)];
   return text;
 }
 
@@ -63,10 +92,13 @@ void Make(Random& random, FieldKind, Quantity& out) {
   out = Quantity::Parse(std::to_string(Between(random, -99999, 99999)) + kSuffixes[Between(random, 0, std::size(kSuffixes) - 1)]).value();
 }
 void Make(Random& random, FieldKind, Time& out) { out = Time::FromUnix(Between(random, -62135596799, 253402300799)); }
-void Make(Random& random, FieldKind, MicroTime& out) { out = MicroTime::FromUnixMicros(Between(random, -62135596799000000, 253402300799000000)); }
+void Make(Random& random, FieldKind, MicroTime& out) {
+  out = MicroTime::FromUnixMicros(Between(random, -62135596799000000, 253402300799000000));
+}
 void Make(Random& random, FieldKind, Duration& out) { out = Duration::FromNanoseconds(Between(random, INT64_MIN, INT64_MAX)); }
 void Make(Random& random, FieldKind, IntOrString& out) {
-  out = Chance(random, 0.5) ? IntOrString(static_cast<std::int32_t>(Between(random, INT32_MIN, INT32_MAX))) : IntOrString(RandomText(random));
+  out =
+      Chance(random, 0.5) ? IntOrString(static_cast<std::int32_t>(Between(random, INT32_MIN, INT32_MAX))) : IntOrString(RandomText(random));
 }
 void Make(Random& random, FieldKind, RawJson& out) { out = ToRawJson(RandomJson(random, 0)); }
 
@@ -167,7 +199,9 @@ std::string AddToEntry(const TypeInfo& type, std::string_view entry, int& added)
   return out;
 }
 
-int AddToElement(const FieldInfo& field, Value& json) { return field.kind == FieldKind::kMessage ? AddUnknownMembers(*field.type, json) : 0; }
+int AddToElement(const FieldInfo& field, Value& json) {
+  return field.kind == FieldKind::kMessage ? AddUnknownMembers(*field.type, json) : 0;
+}
 
 }  // namespace
 
@@ -230,7 +264,8 @@ std::string AddUnknownFields(const TypeInfo& type, std::string_view message, int
                   field->type->form != TypeForm::kOnlyField;
     std::string_view part;
     if (nested && r.Bytes(part)) {
-      AppendField(out, number, field->shape == FieldShape::kMap ? AddToEntry(*field->type, part, added) : AddUnknownFields(*field->type, part, added));
+      AppendField(out, number,
+                  field->shape == FieldShape::kMap ? AddToEntry(*field->type, part, added) : AddUnknownFields(*field->type, part, added));
     } else {
       r.Skip(number, wire, 10);
       out.append(start, r.at);

@@ -83,7 +83,8 @@ TEST_P(RoundTripTest, RandomObjectsSurviveEveryEncoding) {
       std::string bytes = Protobuf(object);
       AnyObject shared_too(type);
       ExpectSame(object, from_protobuf, DecodeProtobuf(type, from_protobuf.mutable_data(), bytes, {.strict = true}), "protobuf", json);
-      ExpectSame(object, shared_too, DecodeProtobuf(type, shared_too.mutable_data(), bytes, {.interner = &interner}), "protobuf with interner", json);
+      ExpectSame(object, shared_too, DecodeProtobuf(type, shared_too.mutable_data(), bytes, {.interner = &interner}),
+                 "protobuf with interner", json);
     }
   });
 }

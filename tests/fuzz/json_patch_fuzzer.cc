@@ -1,8 +1,8 @@
 // Any JSON is applied to any JSON as a patch without harm, and a created patch does what it was made for.
+#include "json_lines.h"
 #include "kube/codec/diff.h"
 #include "kube/codec/hash.h"
 #include "kube/codec/patch.h"
-#include "json_lines.h"
 #include "require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

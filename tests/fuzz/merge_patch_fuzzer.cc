@@ -1,6 +1,6 @@
 // Any JSON is applied to any JSON as a merge patch, and a created patch does what it was made for.
-#include "kube/codec/patch.h"
 #include "json_lines.h"
+#include "kube/codec/patch.h"
 #include "require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

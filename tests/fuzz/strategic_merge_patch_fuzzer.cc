@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "codec/patch_test_types.h"
-#include "kube/codec/patch.h"
 #include "json_lines.h"
+#include "kube/codec/patch.h"
 #include "require.h"
 
 namespace {

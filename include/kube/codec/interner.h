@@ -25,10 +25,10 @@ class KUBE_EXPORT Interner {
  public:
   struct Stats {
     std::uint64_t lookups = 0;
-    std::uint64_t hits = 0;        // parts that were shared instead of decoded
-    std::uint64_t hit_bytes = 0;   // input bytes that were not decoded
-    std::size_t entries = 0;       // parts held now
-    std::size_t table_bytes = 0;   // memory of the tables themselves
+    std::uint64_t hits = 0;       // parts that were shared instead of decoded
+    std::uint64_t hit_bytes = 0;  // input bytes that were not decoded
+    std::size_t entries = 0;      // parts held now
+    std::size_t table_bytes = 0;  // memory of the tables themselves
   };
 
   Interner();

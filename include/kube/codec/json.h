@@ -24,8 +24,8 @@
 namespace kube {
 
 struct JsonFormat {
-  int indent = 0;             // 0: one line without spaces
-  bool type_header = true;    // write apiVersion and kind of a top-level kind
+  int indent = 0;           // 0: one line without spaces
+  bool type_header = true;  // write apiVersion and kind of a top-level kind
 };
 
 // ---- Typed objects ----

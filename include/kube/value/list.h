@@ -31,7 +31,7 @@ class List {
     for (const T& item : items) Append(item);
   }
   template <typename It>
-    requires requires(It it) { *++it; }
+  requires requires(It it) { *++it; }
   List(It first, It last) {
     for (; first != last; ++first) push_back(T(*first));
   }

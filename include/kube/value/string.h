@@ -22,8 +22,8 @@ class KUBE_EXPORT String {
   static constexpr std::size_t kInlineCapacity = 15;
 
   String() noexcept : raw_{} {}
-  String(std::string_view text) : raw_{} { Init(text); }        // NOLINT(google-explicit-constructor)
-  String(const char* text) : String(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
+  String(std::string_view text) : raw_{} { Init(text); }               // NOLINT(google-explicit-constructor)
+  String(const char* text) : String(std::string_view(text)) {}         // NOLINT(google-explicit-constructor)
   String(const std::string& text) : String(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
   String(const String& other) noexcept {
     std::memcpy(raw_, other.raw_, sizeof raw_);
@@ -84,7 +84,7 @@ class KUBE_EXPORT String {
 
   // Streams and googletest: a template, so that this header needs no stream header.
   template <typename Stream>
-    requires requires(Stream& s) { s.setstate(s.badbit); }
+  requires requires(Stream& s) { s.setstate(s.badbit); }
   friend Stream& operator<<(Stream& stream, const String& s) {
     stream << s.view();
     return stream;

@@ -63,43 +63,43 @@ struct FieldExtra {
 };
 
 struct FieldInfo {
-  std::string_view json_name;       // empty for kInline
-  const TypeInfo* type = nullptr;   // kMessage, kInline
+  std::string_view json_name;      // empty for kInline
+  const TypeInfo* type = nullptr;  // kMessage, kInline
   const FieldExtra* extra = nullptr;
-  std::uint16_t offset = 0;         // in the struct; 0 for kInline
-  std::uint16_t number = 0;         // protobuf field number; 0 = this type has no protobuf form
+  std::uint16_t offset = 0;  // in the struct; 0 for kInline
+  std::uint16_t number = 0;  // protobuf field number; 0 = this type has no protobuf form
   FieldKind kind = FieldKind::kBool;
   FieldShape shape = FieldShape::kPlain;
-  bool required = false;            // written even when empty
+  bool required = false;  // written even when empty
 };
 
 // How a type looks in JSON.
 enum class TypeForm : std::uint8_t {
-  kStruct,      // an object
-  kOnlyField,   // as its only field, without a wrapping object: `ExtraValue` is a JSON array, and a message with `items` in protobuf
-  kByToken,     // the kind of JSON token picks the field: JSONSchemaPropsOrBool, ...OrArray, ...OrStringArray
+  kStruct,     // an object
+  kOnlyField,  // as its only field, without a wrapping object: `ExtraValue` is a JSON array, and a message with `items` in protobuf
+  kByToken,    // the kind of JSON token picks the field: JSONSchemaPropsOrBool, ...OrArray, ...OrStringArray
 };
 
 // What makes a struct a kind that a server serves.
 struct KindInfo {
-  std::string_view group;     // "" for core
+  std::string_view group;  // "" for core
   std::string_view version;
   std::string_view kind;
   std::string_view resource;  // plural, lower case: "pods"; empty where it is not served as a resource
   bool namespaced = false;
-  bool is_list = false;       // has `items`
+  bool is_list = false;  // has `items`
 };
 
 inline constexpr std::uint16_t kNoOffset = 0xffff;
 
 struct TypeInfo {
-  std::string_view name;                   // "core.v1.Pod"
+  std::string_view name;  // "core.v1.Pod"
   const FieldInfo* fields = nullptr;
   std::uint16_t field_count = 0;
-  std::uint16_t size = 0;                  // sizeof the struct
+  std::uint16_t size = 0;  // sizeof the struct
   std::uint16_t unknown_offset = kNoOffset;
   TypeForm form = TypeForm::kStruct;
-  const KindInfo* kind = nullptr;          // null for a struct that is only a part of others
+  const KindInfo* kind = nullptr;  // null for a struct that is only a part of others
 
   const FieldInfo* begin() const { return fields; }
   const FieldInfo* end() const { return fields + field_count; }
@@ -107,7 +107,9 @@ struct TypeInfo {
 
 // A struct that has a table.
 template <typename T>
-concept Described = requires { static_cast<const TypeInfo&>(T::kType); };
+concept Described = requires {
+  static_cast<const TypeInfo&>(T::kType);
+};
 
 // ---- The engines that implicit sharing needs. `object` points at a struct of the given type. ----
 

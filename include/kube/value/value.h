@@ -24,14 +24,14 @@ class KUBE_EXPORT Value {
   enum class Kind : std::uint8_t { kNull, kBool, kInt, kDouble, kString, kList, kObject };
 
   Value() noexcept : payload_{}, kind_(Kind::kNull) {}
-  Value(bool b) noexcept : Value() { Store(Kind::kBool, b); }                         // NOLINT(google-explicit-constructor)
-  Value(int n) noexcept : Value(static_cast<std::int64_t>(n)) {}                       // NOLINT(google-explicit-constructor)
-  Value(std::int64_t n) noexcept : Value() { Store(Kind::kInt, n); }                   // NOLINT(google-explicit-constructor)
-  Value(double d) noexcept : Value() { Store(Kind::kDouble, d); }                      // NOLINT(google-explicit-constructor)
-  Value(String s) noexcept : Value() { Store(Kind::kString, std::move(s)); }           // NOLINT(google-explicit-constructor)
-  Value(std::string_view s) : Value(String(s)) {}                                      // NOLINT(google-explicit-constructor)
-  Value(const std::string& s) : Value(String(s)) {}                                    // NOLINT(google-explicit-constructor)
-  Value(const char* s) : Value(String(s)) {}                                           // NOLINT(google-explicit-constructor)
+  Value(bool b) noexcept : Value() { Store(Kind::kBool, b); }                                 // NOLINT(google-explicit-constructor)
+  Value(int n) noexcept : Value(static_cast<std::int64_t>(n)) {}                              // NOLINT(google-explicit-constructor)
+  Value(std::int64_t n) noexcept : Value() { Store(Kind::kInt, n); }                          // NOLINT(google-explicit-constructor)
+  Value(double d) noexcept : Value() { Store(Kind::kDouble, d); }                             // NOLINT(google-explicit-constructor)
+  Value(String s) noexcept : Value() { Store(Kind::kString, std::move(s)); }                  // NOLINT(google-explicit-constructor)
+  Value(std::string_view s) : Value(String(s)) {}                                             // NOLINT(google-explicit-constructor)
+  Value(const std::string& s) : Value(String(s)) {}                                           // NOLINT(google-explicit-constructor)
+  Value(const char* s) : Value(String(s)) {}                                                  // NOLINT(google-explicit-constructor)
   Value(List<Value> items) noexcept : Value() { Store(Kind::kList, std::move(items)); }       // NOLINT(google-explicit-constructor)
   Value(Map<Value> members) noexcept : Value() { Store(Kind::kObject, std::move(members)); }  // NOLINT(google-explicit-constructor)
   static Value Object(std::initializer_list<MapEntry<Value>> members = {}) { return Value(Map<Value>(members)); }
