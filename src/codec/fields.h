@@ -8,6 +8,9 @@
 
 namespace kube::internal {
 
+// For names that cannot be numbered in a few bits.
+inline constexpr std::uint32_t kNoOrdinal = 0xffffffff;
+
 struct FoundField {
   const FieldInfo* field = nullptr;
   std::uint32_t ordinal = 0;  // unique among the names of one object; for "seen before"
@@ -21,7 +24,9 @@ inline FoundField FindByName(const TypeInfo& type, std::string_view name, std::u
     const FieldInfo& field = type.fields[i];
     if (field.kind == FieldKind::kInline) {
       FoundField inner = FindByName(*field.type, name, 0);
-      if (inner.field != nullptr) return {inner.field, (i + 1U) * 64U + inner.ordinal, i};
+      if (inner.field == nullptr) continue;
+      bool fits = type.field_count <= 64 && inner.ordinal < 64;
+      return {inner.field, fits ? (i + 1U) * 64U + inner.ordinal : kNoOrdinal, i};
     } else if (field.json_name == name) {
       return {&field, i, static_cast<std::uint16_t>(i + 1)};
     }

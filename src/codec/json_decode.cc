@@ -22,6 +22,15 @@ using Verdict = InternTable::Verdict;
 // Which fields of one object were there already.
 class Seen {
  public:
+  // False where it was there already, or cannot be told.
+  bool SetIfNew(std::uint32_t ordinal) {
+    if (ordinal >= 256) return false;
+    std::uint64_t& word = bits_[ordinal >> 6];
+    std::uint64_t bit = std::uint64_t{1} << (ordinal & 63);
+    if ((word & bit) != 0) return false;
+    word |= bit;
+    return true;
+  }
   // Ordinals beyond the bitmap count as seen whenever the field is not empty.
   bool TestAndSet(const FoundField& found, const void* at) {
     if (found.ordinal >= 256) return !IsEmptyField(*found.field, at);
@@ -434,7 +443,8 @@ class JsonDecoder {
         ++t_.pos;
         if (t_.Peek() != ':') return Malformed(path, "expected ':'");
         ++t_.pos;
-        if (!Known({known, static_cast<std::uint32_t>(known - type.fields), 0}, object, seen, path, depth)) return false;
+        auto ordinal = static_cast<std::uint32_t>(known - type.fields);
+        if (!PlainText(*known, At(object, *known), ordinal, seen) && !Known({known, ordinal, 0}, object, seen, path, depth)) return false;
         char next = t_.Peek();
         ++t_.pos;
         if (next == ',') continue;
@@ -461,6 +471,17 @@ class JsonDecoder {
     if (!unknown.empty()) {
       if (UnknownFields* keep = UnknownOf(type, object)) keep->set_json(unknown);
     }
+    return true;
+  }
+
+  // Most fields are plain strings without escapes, seen for the first time: those need nothing of what Known prepares.
+  bool PlainText(const FieldInfo& field, char* at, std::uint32_t ordinal, Seen& seen) {
+    if (field.kind != FieldKind::kString || field.shape != FieldShape::kPlain || t_.Peek() != '"') return false;
+    std::string_view token = t_.Token(t_.pos);
+    std::string_view body = token.substr(1, token.size() - 2);
+    if (t_.HasEscape(body) || !seen.SetIfNew(ordinal)) return false;
+    Intern(body, Write<String>(at));
+    ++t_.pos;
     return true;
   }
 

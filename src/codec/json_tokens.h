@@ -43,7 +43,7 @@ class JsonTokens {
   std::string_view Token(std::uint32_t i) const {
     const char* begin = text_ + starts_[i];
     const char* end = text_ + starts_[i + 1];
-    while (IsSpace(end[-1]) && end - begin > 1) --end;
+    while (static_cast<unsigned char>(end[-1]) <= ' ' && IsSpace(end[-1]) && end - begin > 1) --end;
     return {begin, static_cast<std::size_t>(end - begin)};
   }
   // The text from token `first` up to the end of token `last`.

@@ -41,7 +41,7 @@ TEST(PatchKindsTest, MergesContainersByName) {
   ASSERT_TRUE(after.ok()) << after.error().ToString();
   EXPECT_EQ(ToString(Diff(before, *after)),
             "+ spec.template.spec.containers[name=web].env[name=B]: {\"name\":\"B\",\"value\":\"2\"}\n"
-            "- spec.template.spec.containers[name=log]: {\"image\":\"log:1\",\"name\":\"log\",\"resources\":{}}\n");
+            "- spec.template.spec.containers[name=log]: {\"image\":\"log:1\",\"name\":\"log\"}\n");
 }
 
 TEST(PatchKindsTest, RetainsKeysOfUnions) {
