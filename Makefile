@@ -41,10 +41,13 @@ test: deps  ## what to run before a change is sent: all tests but the slow ones,
 	@$(call build,asan)
 	@cd $(BUILD)/asan && $(CTEST) -LE slow
 
-test-slow: deps  ## the rest: all tests under ThreadSanitizer with clang, slow tests, 30 s of each fuzz target
+test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with clang, 30 s of each fuzz target
+	@$(call configure,asan)
+	@$(call build,asan)
+	@cd $(BUILD)/asan && $(CTEST) -L slow
 	@$(call configure,tsan)
 	@$(call build,tsan)
-	@cd $(BUILD)/tsan && $(CTEST) -LE lint
+	@cd $(BUILD)/tsan && $(CTEST) -LE 'lint|slow|install'
 	@$(call configure,fuzz)
 	@$(call build,fuzz) --target fuzzers
 	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=30 $(CTEST) -L fuzz

@@ -193,9 +193,10 @@ class Merger {
 
   Result<std::optional<Value>> MergeOrderedList(const Value* before, const Value* change, const List<Value>& order, const PatchField& field,
                                                 const Path* path) {
-    if (before != nullptr && before->is_null() && !combining_) before = nullptr;
-    if (before != nullptr && !before->is_list()) return WrongKind(*path, "a list", *before);
     if (change != nullptr && !change->is_list()) return WrongKind(*path, "a list", *change);
+    // A list takes the place of anything else, with an order as without one.
+    if (before != nullptr && !before->is_list() && (before->is_null() || change != nullptr)) before = nullptr;
+    if (before != nullptr && !before->is_list()) return WrongKind(*path, "a list", *before);
     if (before == nullptr && change == nullptr) return std::optional<Value>();
     const List<Value>& old = before == nullptr ? internal::DefaultValue<List<Value>>() : before->list();
     if (change != nullptr) {

@@ -135,14 +135,7 @@ class Differ {
                    (!options_.ignore_changes || (!options_.ignore_deletions && !deleted.empty()));
     if (!options_.ignore_changes && !added.empty()) patch[key.view()] = added;
     if (!options_.ignore_deletions && !deleted.empty()) patch[DirectiveKey(kDeletePrefix, key)] = deleted;
-    if (reorder) {
-      List<Value> order;
-      std::set<std::string> listed;
-      for (const Value& value : modified) {
-        if (listed.insert(KeyText(value)).second) order.push_back(value);
-      }
-      patch[DirectiveKey(kOrderPrefix, key)] = std::move(order);
-    }
+    if (reorder) patch[DirectiveKey(kOrderPrefix, key)] = modified;
     return {};
   }
 

@@ -213,6 +213,13 @@ TEST(ThreeWayMergePatchTest, RemovesWhatWasDropped) {
             R"({"$deleteFromPrimitiveList/tags":["a"],"$setElementOrder/tags":["b","d"],"tags":["d"]} => {"tags":["b","d","c"]})");
 }
 
+TEST(ThreeWayMergePatchTest, ListsThatOthersRemovedOrReplacedComeBack) {
+  EXPECT_EQ(ThreeWay(R"({"tags":["x","y"]})", R"({"tags":["z","y","y"]})", R"({})"),
+            R"({"$deleteFromPrimitiveList/tags":["x"],"$setElementOrder/tags":["z","y","y"],"tags":["z","y","y"]} => {"tags":["z","y","y"]})");
+  EXPECT_EQ(ThreeWay(R"({"tags":["x","y"]})", R"({"tags":["z"]})", R"({"tags":{}})"),
+            R"({"$deleteFromPrimitiveList/tags":["x","y"],"$setElementOrder/tags":["z"],"tags":["z"]} => {"tags":["z"]})");
+}
+
 TEST(ThreeWayMergePatchTest, RemovesFieldsInElements) {
   EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"a","image":"1","args":["x"]}]})", R"({"containers":[{"name":"a","image":"2"}]})",
                      R"({"containers":[{"name":"a","image":"1","args":["x"],"limits":{"cpu":"1"}}]})"),
