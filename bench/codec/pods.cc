@@ -105,7 +105,7 @@ Pod MakePod(int i, int deployments, bool managed_fields) {
   auto& meta = pod.metadata;
   meta.name = fmt::format("{}-7cddf8cbf4-{:05}", app, i);
   meta.namespace_ = fmt::format("team-{:02}", d % 20);
-  meta.uid = fmt::format("{:08x}-77aa-4bcd-9e0f-{:012x}", i * 2654435761U, i);
+  meta.uid = fmt::format("{:08x}-77aa-4bcd-9e0f-{:012x}", static_cast<unsigned>(i) * 2654435761U, i);
   meta.resource_version = std::to_string(100000 + 2 * i);
   meta.generation = 1;
   meta.creation_timestamp = Time::FromUnix(1700000000 + i);

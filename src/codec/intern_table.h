@@ -82,15 +82,16 @@ class InternTable {
 
  private:
   enum class Kind : std::uintptr_t { kFree, kString, kBox, kArray };
+  struct Part {
+    void* rep;
+    const void* info;  // TypeInfo of a box, FieldInfo of an array
+  };
   // A String, or a block and its table. Which of them is told by two low bits of the key that are no part of the comparison.
   struct Slot {
     Key key{0, 0};
     union {
       unsigned char text_bytes[sizeof(String)];
-      struct {
-        void* rep;
-        const void* info;  // TypeInfo of a box, FieldInfo of an array
-      } part;
+      Part part;
     };
     Slot() : part{nullptr, nullptr} {}
     bool Has(const Key& k) const { return key.low == k.low && (key.high & ~std::uint64_t{3}) == k.high; }

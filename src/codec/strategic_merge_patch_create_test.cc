@@ -214,8 +214,9 @@ TEST(ThreeWayMergePatchTest, RemovesWhatWasDropped) {
 }
 
 TEST(ThreeWayMergePatchTest, ListsThatOthersRemovedOrReplacedComeBack) {
-  EXPECT_EQ(ThreeWay(R"({"tags":["x","y"]})", R"({"tags":["z","y","y"]})", R"({})"),
-            R"({"$deleteFromPrimitiveList/tags":["x"],"$setElementOrder/tags":["z","y","y"],"tags":["z","y","y"]} => {"tags":["z","y","y"]})");
+  EXPECT_EQ(
+      ThreeWay(R"({"tags":["x","y"]})", R"({"tags":["z","y","y"]})", R"({})"),
+      R"({"$deleteFromPrimitiveList/tags":["x"],"$setElementOrder/tags":["z","y","y"],"tags":["z","y","y"]} => {"tags":["z","y","y"]})");
   EXPECT_EQ(ThreeWay(R"({"tags":["x","y"]})", R"({"tags":["z"]})", R"({"tags":{}})"),
             R"({"$deleteFromPrimitiveList/tags":["x","y"],"$setElementOrder/tags":["z"],"tags":["z"]} => {"tags":["z"]})");
 }

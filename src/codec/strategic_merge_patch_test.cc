@@ -215,7 +215,8 @@ TEST(StrategicMergePatchTest, OrderOfListsThatAreNotThere) {
   EXPECT_EQ(Apply(R"({})", R"({"$setElementOrder/tags":["a"]})"), R"({})");
   EXPECT_EQ(Apply(R"({"tags":[]})", R"({"$setElementOrder/tags":["a"]})"), R"({"tags":[]})");
   EXPECT_EQ(Apply(R"({})", R"({"$setElementOrder/tags":["b","a"],"tags":["b","a"]})"), R"({"tags":["b","a"]})");
-  EXPECT_EQ(Apply(R"({"tags":{"a":"b"}})", R"({"$setElementOrder/tags":["a"],"tags":["a"],"$deleteFromPrimitiveList/tags":["b"]})"), R"({"tags":["a"]})");
+  EXPECT_EQ(Apply(R"({"tags":{"a":"b"}})", R"({"$setElementOrder/tags":["a"],"tags":["a"],"$deleteFromPrimitiveList/tags":["b"]})"),
+            R"({"tags":["a"]})");
   EXPECT_EQ(Apply(R"({})", R"({"strategy":{"$setElementOrder/x":["b"],"type":"t"}})"), R"({"strategy":{"type":"t"}})");
 }
 
