@@ -170,7 +170,8 @@ int Main(int argc, char** argv) {
     }
   }
   mallopt(M_TRIM_THRESHOLD, 2000000000);
-  mallopt(M_MMAP_THRESHOLD, 2000000000);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that glibc takes
+  mallopt(M_TOP_PAD, 64 << 20);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   for (bool managed : {true, false}) {
