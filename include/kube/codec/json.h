@@ -8,7 +8,7 @@
 // Decoding fails on malformed JSON, wrong types, numbers out of range, invalid UTF-8 and nesting beyond kMaxDecodeDepth; it never
 // crashes and needs memory in proportion to the input. Case matters in field names.
 //
-// Cost: one pass over the text with simdjson; a copy of the text for its padding.
+// Cost: simdjson's SIMD pass over the text, then one walk over its tokens. The text is not copied and needs no padding.
 #pragma once
 
 #include <string>
