@@ -25,6 +25,7 @@
 #include "kube/codec/yaml.h"
 #include "kube/meta/meta.h"
 #include "kube/value/box.h"
+#include "kube/value/chrono.h"
 #include "kube/value/int_or_string.h"
 #include "kube/value/list.h"
 #include "kube/value/map.h"

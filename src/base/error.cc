@@ -72,38 +72,38 @@ std::string_view ToString(ErrorKind kind) {
   return "unknown";
 }
 
-Error::Error(ErrorKind kind, std::string message) {
-  auto payload = std::make_shared<Payload>();
-  payload->kind = kind;
-  payload->message = std::move(message);
-  payload_ = std::move(payload);
+Error::Error(ErrorKind kind, std::string message) : rep_(new Rep{internal::RefCount(1), {}}) {
+  rep_->payload.kind = kind;
+  rep_->payload.message = std::move(message);
 }
 
-Error::Error(Payload payload) : payload_(std::make_shared<const Payload>(std::move(payload))) {}
+Error::Error(Payload payload) : rep_(new Rep{internal::RefCount(1), std::move(payload)}) {}
+
+void Error::Free(Rep* rep) noexcept { delete rep; }
 
 std::string Error::ToString() const {
   std::string out;
-  for (const std::string& what : payload_->context) {
+  for (const std::string& what : payload().context) {
     out += what;
     out += ": ";
   }
-  if (!payload_->message.empty()) {
-    out += payload_->message;
-  } else if (!payload_->reason.empty()) {
-    out += payload_->reason;
-  } else if (payload_->http_code != 0) {
-    out += "HTTP " + std::to_string(payload_->http_code);
+  if (!payload().message.empty()) {
+    out += payload().message;
+  } else if (!payload().reason.empty()) {
+    out += payload().reason;
+  } else if (payload().http_code != 0) {
+    out += "HTTP " + std::to_string(payload().http_code);
   } else {
-    out += kube::ToString(payload_->kind);
+    out += kube::ToString(payload().kind);
     out += " error";
   }
   return out;
 }
 
 Error Error::WithContext(std::string what) const {
-  Payload payload = *payload_;
-  payload.context.insert(payload.context.begin(), std::move(what));
-  return Error(std::move(payload));
+  Payload copy = payload();
+  copy.context.insert(copy.context.begin(), std::move(what));
+  return Error(std::move(copy));
 }
 
 bool IsNotFound(const Error& e) { return Matches(e, "NotFound", 404); }
@@ -126,10 +126,10 @@ bool IsServiceUnavailable(const Error& e) { return Matches(e, "ServiceUnavailabl
 bool IsInternalError(const Error& e) { return Matches(e, "InternalError", 500); }
 bool IsStoreReadError(const Error& e) { return HasReason(e, "StorageReadError"); }
 
-std::optional<std::chrono::seconds> SuggestsClientDelay(const Error& e) {
+std::optional<int> SuggestsClientDelay(const Error& e) {
   if (e.kind() != ErrorKind::kApi) return std::nullopt;
-  if (IsServerTimeout(e)) return e.retry_after().value_or(std::chrono::seconds(0));
-  if (e.retry_after() && e.retry_after()->count() > 0) return e.retry_after();
+  if (IsServerTimeout(e)) return e.retry_after_seconds().value_or(0);
+  if (e.retry_after_seconds().value_or(0) > 0) return e.retry_after_seconds();
   return std::nullopt;
 }
 

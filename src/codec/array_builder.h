@@ -45,7 +45,7 @@ class ArrayBuilder {
  public:
   ArrayBuilder(const FieldInfo& field, ArrayRep** at, std::size_t more) : field_(field), at_(at), stride_(Stride(field)) {
     ArrayRep* old = *at_;
-    if (old != nullptr && old->refs.load(std::memory_order_acquire) != 1) {
+    if (old != nullptr && !old->refs.IsOne()) {
       MakePrivate();
       old = *at_;
     }

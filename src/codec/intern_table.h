@@ -53,7 +53,7 @@ class InternTable {
     const Slot* slot = Find(key, bytes.size());
     if (slot == nullptr) return Sighted(key);
     out = static_cast<BoxRep*>(slot->part.rep);
-    out->refs.fetch_add(1, std::memory_order_relaxed);
+    out->refs.Increment();
     return Verdict::kFound;
   }
   Verdict FindArray(Format format, const FieldInfo& field, std::string_view bytes, ArrayRep*& out, Key& key) {
@@ -61,7 +61,7 @@ class InternTable {
     const Slot* slot = Find(key, bytes.size());
     if (slot == nullptr) return Sighted(key);
     out = static_cast<ArrayRep*>(slot->part.rep);
-    out->refs.fetch_add(1, std::memory_order_relaxed);
+    out->refs.Increment();
     return Verdict::kFound;
   }
 

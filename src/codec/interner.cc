@@ -39,13 +39,13 @@ void InternTable::AddString(Verdict verdict, const Key& key, const String& text)
 
 void InternTable::AddBox(Verdict verdict, const Key& key, const TypeInfo& type, BoxRep* rep) {
   if (verdict == Verdict::kNotAsked) return;
-  rep->refs.fetch_add(1, std::memory_order_relaxed);
+  rep->refs.Increment();
   Place(verdict, key, Kind::kBox).part = {rep, &type};
 }
 
 void InternTable::AddArray(Verdict verdict, const Key& key, const FieldInfo& field, ArrayRep* rep) {
   if (verdict == Verdict::kNotAsked || rep == nullptr) return;
-  rep->refs.fetch_add(1, std::memory_order_relaxed);
+  rep->refs.Increment();
   Place(verdict, key, Kind::kArray).part = {rep, &field};
 }
 
@@ -74,9 +74,9 @@ bool InternTable::InUse(const Slot& slot) {
     case Kind::kString:
       return !slot.text()->SoleOwner();
     case Kind::kBox:
-      return static_cast<BoxRep*>(slot.part.rep)->refs.load(std::memory_order_acquire) != 1;
+      return !static_cast<BoxRep*>(slot.part.rep)->refs.IsOne();
     case Kind::kArray:
-      return static_cast<ArrayRep*>(slot.part.rep)->refs.load(std::memory_order_acquire) != 1;
+      return !static_cast<ArrayRep*>(slot.part.rep)->refs.IsOne();
     case Kind::kFree:
       break;
   }

@@ -312,7 +312,7 @@ class JsonDecoder {
     Recent& recent = RecentOf(&what);
     if (recent.Is(what) && t_.StartsWith(recent.text)) {
       auto* rep = static_cast<Rep*>(recent.rep);
-      rep->refs.fetch_add(1, std::memory_order_relaxed);
+      rep->refs.Increment();
       Write<Rep*>(at) = rep;
       t_.pos += recent.tokens;
       table_->CountHit(recent.text.size());
@@ -329,7 +329,7 @@ class JsonDecoder {
       recent.text = text;
       recent.tokens = end - t_.pos;
       recent.rep = rep;
-      rep->refs.fetch_add(1, std::memory_order_relaxed);
+      rep->refs.Increment();
       Write<Rep*>(at) = rep;
       t_.pos = end;
     }

@@ -177,7 +177,7 @@ class ProtobufDecoder {
         if (verdict == Verdict::kFound) return true;
       }
       rep = NewBox(type.size);
-    } else if (rep->refs.load(std::memory_order_acquire) != 1) {
+    } else if (!rep->refs.IsOne()) {
       // The same message twice: the second merges into the first, which must be private.
       BoxRep* fresh = CopyBox(rep, type);
       ReleaseBox(rep, type);

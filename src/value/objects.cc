@@ -39,14 +39,14 @@ void CopyField(const FieldInfo& field, char* to, const char* from) {
     case FieldShape::kList:
     case FieldShape::kMap: {
       ArrayRep* rep = Array(from);
-      if (rep != nullptr) rep->refs.fetch_add(1, std::memory_order_relaxed);
+      if (rep != nullptr) rep->refs.Increment();
       Write<ArrayRep*>(to) = rep;
       return;
     }
     case FieldShape::kOptional:
       if (field.kind == FieldKind::kMessage) {
         BoxRep* rep = BoxOf(from);
-        if (rep != nullptr) rep->refs.fetch_add(1, std::memory_order_relaxed);
+        if (rep != nullptr) rep->refs.Increment();
         Write<BoxRep*>(to) = rep;
         return;
       }
@@ -117,7 +117,7 @@ void ReleaseArray(const FieldInfo& field, ArrayRep* rep) noexcept {
   bool map = field.shape == FieldShape::kMap;
   if (field.kind == FieldKind::kMessage) {
     if (!map) return ReleaseStructArray(rep, *field.type);
-    if (!Unref(rep->refs)) return;
+    if (!rep->refs.DropsLast()) return;
     char* at = rep->data();
     std::size_t stride = EntrySize(field);
     for (std::uint32_t i = 0; i < rep->size; ++i, at += stride) {

@@ -1,17 +1,17 @@
 #include "kube/value/raw.h"
 
-#include <atomic>
+#include "kube/base/ref_count.h"
 
 namespace kube {
 
 struct UnknownFields::Rep {
-  std::atomic<std::uint32_t> refs{1};
+  internal::RefCount refs{1};
   String json;
   String protobuf;
 };
 
 UnknownFields::UnknownFields(const UnknownFields& other) noexcept : rep_(other.rep_) {
-  if (rep_ != nullptr) rep_->refs.fetch_add(1, std::memory_order_relaxed);
+  if (rep_ != nullptr) rep_->refs.Increment();
 }
 
 std::string_view UnknownFields::json() const { return rep_ == nullptr ? std::string_view() : rep_->json.view(); }
@@ -30,7 +30,7 @@ void UnknownFields::set_protobuf(std::string_view fields) {
 UnknownFields::Rep& UnknownFields::Mutable() {
   if (rep_ == nullptr) {
     rep_ = new Rep();
-  } else if (rep_->refs.load(std::memory_order_acquire) != 1) {
+  } else if (!rep_->refs.IsOne()) {
     Rep* fresh = new Rep();
     fresh->json = rep_->json;
     fresh->protobuf = rep_->protobuf;
@@ -45,7 +45,7 @@ void UnknownFields::DropIfEmpty() {
 }
 
 void UnknownFields::Release() noexcept {
-  if (rep_->refs.load(std::memory_order_acquire) == 1 || rep_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete rep_;
+  if (rep_->refs.DropsLast()) delete rep_;
 }
 
 }  // namespace kube

@@ -13,7 +13,7 @@ ArrayRep* NewArray(std::size_t capacity, std::size_t element_size) {
   void* block = ::operator new(bytes);
   std::memset(block, 0, bytes);
   auto* rep = static_cast<ArrayRep*>(block);
-  rep->refs.store(1, std::memory_order_relaxed);
+  rep->refs.Increment();
   rep->capacity = static_cast<std::uint32_t>(capacity);
   return rep;
 }
@@ -22,21 +22,21 @@ BoxRep* NewBox(std::size_t size) {
   void* block = ::operator new(sizeof(BoxRep) + size);
   std::memset(block, 0, sizeof(BoxRep) + size);
   auto* rep = static_cast<BoxRep*>(block);
-  rep->refs.store(1, std::memory_order_relaxed);
+  rep->refs.Increment();
   return rep;
 }
 
 void FreeBlock(void* rep) noexcept { ::operator delete(rep); }
 
 void ReleaseStructArray(ArrayRep* rep, const TypeInfo& type) noexcept {
-  if (!Unref(rep->refs)) return;
+  if (!rep->refs.DropsLast()) return;
   char* at = rep->data();
   for (std::uint32_t i = 0; i < rep->size; ++i, at += type.size) DestroyObject(type, at);
   FreeBlock(rep);
 }
 
 void ReleaseBox(BoxRep* rep, const TypeInfo& type) noexcept {
-  if (!Unref(rep->refs)) return;
+  if (!rep->refs.DropsLast()) return;
   DestroyObject(type, rep->data());
   FreeBlock(rep);
 }

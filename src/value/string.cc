@@ -9,7 +9,7 @@ namespace kube {
 void String::InitShared(std::string_view text) {
   if (text.size() > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("kube::String: longer than 4 GiB");
   void* block = ::operator new(sizeof(Rep) + text.size());
-  Rep* rep = new (block) Rep{{1}};
+  Rep* rep = new (block) Rep{internal::RefCount(1)};
   std::memcpy(static_cast<char*>(block) + sizeof(Rep), text.data(), text.size());
   auto size = static_cast<std::uint32_t>(text.size());
   std::memcpy(raw_, &rep, sizeof rep);
@@ -19,7 +19,7 @@ void String::InitShared(std::string_view text) {
 
 void String::Release() noexcept {
   Rep* r = rep();
-  if (r->refs.load(std::memory_order_acquire) == 1 || r->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) ::operator delete(r);
+  if (r->refs.DropsLast()) ::operator delete(r);
 }
 
 }  // namespace kube

@@ -1,5 +1,6 @@
 #include "kube/value/time.h"
 
+#include <chrono>
 #include <cstring>
 #include <optional>
 

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
+
+#include "kube/value/chrono.h"
 
 namespace kube {
 namespace {
@@ -47,7 +50,7 @@ TEST(TimeTest, ConvertsToAndFromUnixSecondsAndChrono) {
   EXPECT_EQ(Time::FromUnix(-1).ToString(), "1969-12-31T23:59:59Z");
   EXPECT_EQ(Time::FromUnix(253402300799).ToString(), "9999-12-31T23:59:59Z");
   std::chrono::sys_seconds chrono(seconds(1'700'000'000));
-  EXPECT_EQ(Time(chrono).ToChrono(), chrono);
+  EXPECT_EQ(ToChrono(Time(chrono)), chrono);
   EXPECT_GT(Time::Now(), Time::FromUnix(1'700'000'000));
 }
 
@@ -197,7 +200,7 @@ TEST(MicroTimeTest, ConvertsToAndFromUnix) {
   EXPECT_EQ(t.unix_seconds(), 1'700'000'000);
   EXPECT_EQ(t.nanoseconds(), 123'456'000);
   EXPECT_EQ(MicroTime::FromUnixMicros(t.unix_micros()), t);
-  EXPECT_EQ(MicroTime(t.ToChrono()), t);
+  EXPECT_EQ(MicroTime(ToChrono(t)), t);
   MicroTime before = MicroTime::FromUnixMicros(-1);
   EXPECT_EQ(before.ToString(), "1969-12-31T23:59:59.999999Z");
   EXPECT_EQ(before.unix_seconds(), -1);
@@ -236,7 +239,7 @@ TEST(DurationTest, IsZeroByDefaultAndAllZeroBytes) {
 TEST(DurationTest, ConvertsFromAndToChrono) {
   static_assert(Duration(hours(1)).nanoseconds() == 3'600'000'000'000);
   static_assert(Duration(minutes(1)) == Duration(seconds(60)));
-  EXPECT_EQ(Duration(milliseconds(1500)).ToChrono(), nanoseconds(1'500'000'000));
+  EXPECT_EQ(ToChrono(Duration(milliseconds(1500))), nanoseconds(1'500'000'000));
   EXPECT_EQ(Duration(milliseconds(1500)).seconds(), 1.5);
   EXPECT_EQ(Duration(hours(kMax)).nanoseconds(), kMax);
   EXPECT_EQ(Duration(hours(kMin)).nanoseconds(), kMin);

@@ -7,10 +7,8 @@
 // Functions that can fail return Result<T> (result.h); they never throw, except std::bad_alloc.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "kube/base/export.h"
+#include "kube/base/ref_count.h"
 
 namespace kube {
 
@@ -55,7 +54,7 @@ class KUBE_EXPORT Error {
     int http_code = 0;                                // 0 where no server answered
     std::string reason;                               // Kubernetes reason: "NotFound", "Conflict", ...
     std::string message;                              // for a person
-    std::optional<std::chrono::seconds> retry_after;  // the server's wish, where it had one
+    std::optional<int> retry_after_seconds;           // the server's wish, where it had one
     std::string resource_group, resource_kind, name;  // what the error is about, where known
     std::vector<ErrorCause> causes;
     std::vector<std::string> context;  // outermost first: "list pods in ns x"
@@ -63,6 +62,15 @@ class KUBE_EXPORT Error {
 
   Error(ErrorKind kind, std::string message);
   explicit Error(Payload payload);
+  Error(const Error& other) noexcept : rep_(other.rep_) { rep_->refs.Increment(); }
+  Error& operator=(const Error& other) noexcept {
+    Error copy(other);
+    std::swap(rep_, copy.rep_);
+    return *this;
+  }
+  ~Error() {
+    if (rep_->refs.DropsLast()) Free(rep_);
+  }
 
   static Error Decode(std::string message) { return Error(ErrorKind::kDecode, std::move(message)); }
   static Error Invalid(std::string message) { return Error(ErrorKind::kInvalid, std::move(message)); }
@@ -70,14 +78,14 @@ class KUBE_EXPORT Error {
   static Error Timeout(std::string message) { return Error(ErrorKind::kTimeout, std::move(message)); }
   static Error Internal(std::string message) { return Error(ErrorKind::kInternal, std::move(message)); }
 
-  ErrorKind kind() const { return payload_->kind; }
-  int http_code() const { return payload_->http_code; }
-  const std::string& reason() const { return payload_->reason; }
-  const std::string& message() const { return payload_->message; }
-  const std::optional<std::chrono::seconds>& retry_after() const { return payload_->retry_after; }
-  const std::vector<ErrorCause>& causes() const { return payload_->causes; }
-  const std::vector<std::string>& context() const { return payload_->context; }
-  const Payload& payload() const { return *payload_; }
+  ErrorKind kind() const { return payload().kind; }
+  int http_code() const { return payload().http_code; }
+  const std::string& reason() const { return payload().reason; }
+  const std::string& message() const { return payload().message; }
+  std::optional<int> retry_after_seconds() const { return payload().retry_after_seconds; }
+  const std::vector<ErrorCause>& causes() const { return payload().causes; }
+  const std::vector<std::string>& context() const { return payload().context; }
+  const Payload& payload() const { return rep_->payload; }
 
   // The context chain and the message on one line: "list pods in ns x: connection refused".
   std::string ToString() const;
@@ -86,7 +94,13 @@ class KUBE_EXPORT Error {
   [[nodiscard]] Error WithContext(std::string what) const;
 
  private:
-  std::shared_ptr<const Payload> payload_;
+  struct Rep {
+    internal::RefCount refs;
+    Payload payload;
+  };
+  static void Free(Rep* rep) noexcept;
+
+  Rep* rep_;  // never null: there is no moved-from Error, moving copies
 };
 
 // Predicates over API errors. They match the Kubernetes reason; the HTTP code decides only where the reason is none of the known
@@ -117,8 +131,8 @@ inline bool IsCancelled(const Error& e) { return e.kind() == ErrorKind::kCancell
 // A deadline of this side passed. (IsTimeout is about the server's answer.)
 inline bool IsDeadlineExceeded(const Error& e) { return e.kind() == ErrorKind::kTimeout; }
 
-// The server's suggested delay: `details.retryAfterSeconds`; always an answer (at least 0) for ServerTimeout.
-KUBE_EXPORT std::optional<std::chrono::seconds> SuggestsClientDelay(const Error& e);
+// The server's suggested delay in seconds: `details.retryAfterSeconds`; always an answer (at least 0) for ServerTimeout.
+KUBE_EXPORT std::optional<int> SuggestsClientDelay(const Error& e);
 
 // Thrown by Result<T>::value() when there is no value.
 class KUBE_EXPORT ErrorException : public std::exception {

@@ -18,7 +18,7 @@ class AnyObject {
   // An object with default values.
   explicit AnyObject(const TypeInfo& type) : type_(&type), rep_(internal::NewBox(type.size)) {}
   AnyObject(const AnyObject& other) noexcept : type_(other.type_), rep_(other.rep_) {
-    if (rep_ != nullptr) rep_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (rep_ != nullptr) rep_->refs.Increment();
   }
   AnyObject(AnyObject&& other) noexcept : type_(std::exchange(other.type_, nullptr)), rep_(std::exchange(other.rep_, nullptr)) {}
   AnyObject& operator=(AnyObject other) noexcept {
@@ -36,7 +36,7 @@ class AnyObject {
   const void* data() const { return rep_->data(); }
   // For writing; made private if shared.
   void* mutable_data() {
-    if (rep_->refs.load(std::memory_order_acquire) != 1) {
+    if (!rep_->refs.IsOne()) {
       internal::BoxRep* fresh = internal::CopyBox(rep_, *type_);
       internal::ReleaseBox(rep_, *type_);
       rep_ = fresh;

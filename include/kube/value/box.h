@@ -19,7 +19,7 @@ class Box {
   Box() noexcept = default;
   Box(T object) { Mutable() = std::move(object); }  // NOLINT(google-explicit-constructor)
   Box(const Box& other) noexcept : rep_(other.rep_) {
-    if (rep_ != nullptr) rep_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (rep_ != nullptr) rep_->refs.Increment();
   }
   Box(Box&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
   // By value: `b.Mutable().child = b` copies b before it writes, so a Box never comes to hold itself.
@@ -42,7 +42,7 @@ class Box {
   T& Mutable() {
     if (rep_ == nullptr) {
       rep_ = internal::NewBox(sizeof(T));
-    } else if (rep_->refs.load(std::memory_order_acquire) != 1) {
+    } else if (!rep_->refs.IsOne()) {
       internal::BoxRep* fresh = internal::CopyBox(rep_, T::kType);
       internal::ReleaseBox(rep_, T::kType);
       rep_ = fresh;

@@ -9,9 +9,7 @@
 // Thread safety: as std::vector; copies that share their elements may be used from different threads.
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
-#include <memory>
 #include <utility>
 
 #include "kube/value/shared.h"
@@ -36,7 +34,7 @@ class List {
     for (; first != last; ++first) push_back(T(*first));
   }
   List(const List& other) noexcept : rep_(other.rep_) {
-    if (rep_ != nullptr) rep_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (rep_ != nullptr) rep_->refs.Increment();
   }
   List(List&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
   List& operator=(const List& other) noexcept {
@@ -87,24 +85,29 @@ class List {
   }
   // Requires: i <= size().
   void insert(std::size_t i, T item) {
-    push_back(std::move(item));
-    std::rotate(Data() + i, Data() + size() - 1, Data() + size());
+    Grow(size() + 1);
+    MoveBytes(Data() + i + 1, Data() + i, size() - i);
+    new (Data() + i) T(std::move(item));
+    ++rep_->size;
   }
   // Requires: i < size().
   void erase(std::size_t i) {
     Detach(size());
-    std::rotate(Data() + i, Data() + i + 1, Data() + size());
+    Data()[i].~T();
     --rep_->size;
-    std::destroy_at(Data() + rep_->size);
+    MoveBytes(Data() + i, Data() + i + 1, size() - i);
   }
   template <typename Pred>
   std::size_t erase_if(Pred pred) {
-    if (std::none_of(cbegin(), cend(), pred)) return 0;
-    Detach(size());
-    T* keep = std::remove_if(Data(), Data() + size(), pred);
-    auto removed = static_cast<std::size_t>(Data() + size() - keep);
-    std::destroy(keep, Data() + size());
-    rep_->size -= static_cast<std::uint32_t>(removed);
+    std::size_t removed = 0;
+    for (std::size_t i = 0; i < size();) {
+      if (pred(std::as_const(*this)[i])) {
+        erase(i);
+        ++removed;
+      } else {
+        ++i;
+      }
+    }
     return removed;
   }
   void clear() { List().swap(*this); }
@@ -117,7 +120,12 @@ class List {
   bool SharesWith(const List& other) const { return rep_ != nullptr && rep_ == other.rep_; }
 
   friend bool operator==(const List& a, const List& b) {
-    return a.rep_ == b.rep_ || std::equal(a.cbegin(), a.cend(), b.cbegin(), b.cend());
+    if (a.rep_ == b.rep_) return true;
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (!(a[i] == b[i])) return false;
+    }
+    return true;
   }
 
  private:
@@ -125,13 +133,18 @@ class List {
 
   T* Data() const { return reinterpret_cast<T*>(rep_->data()); }
 
+  // Elements may be moved byte by byte: every field type is one that does not know its own address.
+  static void MoveBytes(T* to, const T* from, std::size_t n) {
+    if (n != 0) std::memmove(static_cast<void*>(to), static_cast<const void*>(from), n * sizeof(T));
+  }
   void Append(const T& item) {
     new (Data() + rep_->size) T(item);
     ++rep_->size;
   }
   void Grow(std::size_t need) {
     if (rep_ == nullptr || need > rep_->capacity) {
-      Detach(std::max<std::size_t>(need, size() < 4 ? 4 : size() + size() / 2));
+      std::size_t roomy = size() < 4 ? 4 : size() + size() / 2;
+      Detach(need < roomy ? roomy : need);
     } else {
       Detach(need);
     }
@@ -142,7 +155,7 @@ class List {
       if (capacity != 0) rep_ = internal::NewArray(capacity, sizeof(T));
       return;
     }
-    bool alone = rep_->refs.load(std::memory_order_acquire) == 1;
+    bool alone = rep_->refs.IsOne();
     if (alone && capacity <= rep_->capacity) return;
     internal::ArrayRep* fresh = Copy(alone, capacity);
     if (alone) {
@@ -153,7 +166,7 @@ class List {
     rep_ = fresh;
   }
   internal::ArrayRep* Copy(bool may_move, std::size_t capacity) {
-    capacity = std::max<std::size_t>(capacity, size());
+    if (capacity < size()) capacity = size();
     if constexpr (Described<T>) {
       if (!may_move) return internal::CopyStructArray(rep_, capacity, T::kType);
     }
@@ -161,9 +174,9 @@ class List {
     fresh->size = rep_->size;
     T* to = reinterpret_cast<T*>(fresh->data());
     if (may_move || std::is_trivially_copyable_v<T>) {
-      std::memcpy(static_cast<void*>(to), static_cast<const void*>(Data()), sizeof(T) * rep_->size);
+      MoveBytes(to, Data(), rep_->size);
     } else {
-      std::uninitialized_copy(Data(), Data() + rep_->size, to);
+      for (std::size_t i = 0; i < rep_->size; ++i) new (to + i) T(Data()[i]);
     }
     return fresh;
   }
@@ -171,8 +184,9 @@ class List {
     if (rep == nullptr) return;
     if constexpr (Described<T>) {
       internal::ReleaseStructArray(rep, T::kType);
-    } else if (internal::Unref(rep->refs)) {
-      std::destroy_n(reinterpret_cast<T*>(rep->data()), rep->size);
+    } else if (rep->refs.DropsLast()) {
+      T* items = reinterpret_cast<T*>(rep->data());
+      for (std::size_t i = 0; i < rep->size; ++i) items[i].~T();
       internal::FreeBlock(rep);
     }
   }

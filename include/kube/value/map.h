@@ -8,7 +8,6 @@
 // moves up to n of them; maps of API objects are small. Sharing and threads: as List.
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
 #include <string_view>
 
@@ -82,9 +81,16 @@ class Map {
   List<Entry> entries_;  // sorted by key, keys unique
 
   std::size_t LowerBound(std::string_view key) const {
-    return static_cast<std::size_t>(
-        std::lower_bound(entries_.cbegin(), entries_.cend(), key, [](const Entry& e, std::string_view k) { return e.key.view() < k; }) -
-        entries_.cbegin());
+    std::size_t low = 0, high = size();
+    while (low < high) {
+      std::size_t middle = low + (high - low) / 2;
+      if (entries_.cbegin()[middle].key.view() < key) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
   }
 };
 

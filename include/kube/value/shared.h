@@ -1,7 +1,6 @@
 // The memory under List, Map and Box: reference-counted blocks. Not for users; the containers are.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,13 +8,14 @@
 #include <type_traits>
 
 #include "kube/base/export.h"
+#include "kube/base/ref_count.h"
 #include "kube/value/type_info.h"
 
 namespace kube::internal {
 
 // Header of a List's or Map's block; the elements follow.
 struct ArrayRep {
-  std::atomic<std::uint32_t> refs;
+  RefCount refs;
   std::uint32_t size;
   std::uint32_t capacity;
   std::uint32_t reserved;
@@ -25,7 +25,7 @@ static_assert(sizeof(ArrayRep) == 16);
 
 // Header of a Box's block; the object follows.
 struct BoxRep {
-  std::atomic<std::uint32_t> refs;
+  RefCount refs;
   std::uint32_t reserved;
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
@@ -50,11 +50,6 @@ template <typename T>
 const T& DefaultValue() {
   static_assert(sizeof(T) <= kZeroBytes);
   return *static_cast<const T*>(static_cast<const void*>(kZeroes));
-}
-
-inline bool Unref(std::atomic<std::uint32_t>& refs) {
-  // A sole owner needs no atomic read-modify-write: nobody else can be adding references.
-  return refs.load(std::memory_order_acquire) == 1 || refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
 }  // namespace kube::internal

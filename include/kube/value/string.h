@@ -6,7 +6,6 @@
 // Thread safety: as std::string (copies that share their text may be used and destroyed from different threads).
 #pragma once
 
-#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include <string_view>
 
 #include "kube/base/export.h"
+#include "kube/base/ref_count.h"
 
 namespace kube {
 
@@ -27,7 +27,7 @@ class KUBE_EXPORT String {
   String(const std::string& text) : String(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
   String(const String& other) noexcept {
     std::memcpy(raw_, other.raw_, sizeof raw_);
-    if (shared()) rep()->refs.fetch_add(1, std::memory_order_relaxed);
+    if (shared()) rep()->refs.Increment();
   }
   String(String&& other) noexcept {
     std::memcpy(raw_, other.raw_, sizeof raw_);
@@ -68,7 +68,7 @@ class KUBE_EXPORT String {
   // True where both hold the very same shared text: what the shared-structure decoder promises, and a cheap test for equality.
   bool SharesTextWith(const String& other) const { return shared() && other.shared() && rep() == other.rep(); }
   // True where nobody else holds the shared text.
-  bool SoleOwner() const { return shared() && rep()->refs.load(std::memory_order_acquire) == 1; }
+  bool SoleOwner() const { return shared() && rep()->refs.IsOne(); }
   // Bytes on the heap that this String refers to (and may share).
   std::size_t heap_bytes() const { return shared() ? sizeof(Rep) + shared_size() : 0; }
 
@@ -92,7 +92,7 @@ class KUBE_EXPORT String {
 
  private:
   struct Rep {
-    std::atomic<std::uint32_t> refs;
+    internal::RefCount refs;
     const char* text() const { return reinterpret_cast<const char*>(this + 1); }
   };
   static constexpr unsigned char kShared = 0xff;

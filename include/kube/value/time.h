@@ -7,11 +7,11 @@
 //   pod.metadata.creation_timestamp = Time::Now();
 //   if (Time::Now() - lease_start > Duration(std::chrono::minutes(5))) ...
 //
+// They are made from std::chrono's types; kube/value/chrono.h goes the other way.
 // All-zero bytes are the default: the unset time (0001-01-01T00:00:00Z, Go's zero time) and the duration of 0.
 // For clocks and timers use kube/base/clock.h; these types are data. Thread safety: as int.
 #pragma once
 
-#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -49,9 +49,17 @@ constexpr std::int64_t MulSaturated(std::int64_t a, std::int64_t b) {
 constexpr std::int64_t FloorDiv(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 constexpr std::int64_t FloorMod(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
-// A std::chrono::duration that has a whole number of nanoseconds.
-template <typename Rep, typename Period>
-concept InNanoseconds = std::is_integral_v<Rep> && std::nano::den % Period::den == 0;
+// A std::chrono::duration that has a whole number of nanoseconds, and a point of std::chrono::system_clock. Said as concepts, so that
+// <chrono> is compiled only where a program uses it.
+template <typename D>
+concept ChronoDuration = std::is_integral_v<typename D::rep> && std::nano::den % D::period::den == 0 && requires(const D& d) {
+  d.count();
+};
+template <typename P, typename Period>
+concept SystemTimePoint = std::is_same_v<typename P::period, Period> && requires(const P& p) {
+  p.time_since_epoch().count();
+  P::clock::to_time_t(p);
+};
 
 template <typename T>
 concept TimeOrDuration = std::is_same_v<T, Time> || std::is_same_v<T, MicroTime> || std::is_same_v<T, Duration>;
@@ -63,10 +71,9 @@ class KUBE_EXPORT Duration {
   static constexpr std::size_t kMaxTextSize = 32;
 
   constexpr Duration() noexcept = default;
-  template <typename Rep, typename Period>
-  requires internal::InNanoseconds<Rep, Period>
-  constexpr Duration(std::chrono::duration<Rep, Period> span) noexcept  // NOLINT(google-explicit-constructor)
-      : nanoseconds_(internal::MulSaturated(static_cast<std::int64_t>(span.count()), Period::num * (std::nano::den / Period::den))) {}
+  template <internal::ChronoDuration D>
+  constexpr Duration(D span) noexcept  // NOLINT(google-explicit-constructor)
+      : nanoseconds_(internal::MulSaturated(static_cast<std::int64_t>(span.count()), D::period::num * (std::nano::den / D::period::den))) {}
   static constexpr Duration FromNanoseconds(std::int64_t n) {
     Duration d;
     d.nanoseconds_ = n;
@@ -77,7 +84,6 @@ class KUBE_EXPORT Duration {
   static Result<Duration> Parse(std::string_view text);
 
   constexpr std::int64_t nanoseconds() const { return nanoseconds_; }
-  constexpr std::chrono::nanoseconds ToChrono() const { return std::chrono::nanoseconds(nanoseconds_); }
   constexpr double seconds() const { return static_cast<double>(nanoseconds_) / 1e9; }
   constexpr bool IsZero() const { return nanoseconds_ == 0; }
 
@@ -104,7 +110,8 @@ class KUBE_EXPORT Time {
   static constexpr std::size_t kMaxTextSize = 40;
 
   constexpr Time() noexcept = default;
-  Time(std::chrono::sys_seconds t) noexcept : Time(FromUnix(t.time_since_epoch().count())) {}  // NOLINT(google-explicit-constructor)
+  template <internal::SystemTimePoint<std::ratio<1>> P>
+  Time(P t) noexcept : Time(FromUnix(t.time_since_epoch().count())) {}  // NOLINT(google-explicit-constructor)
   static constexpr Time FromUnix(std::int64_t seconds) {
     Time t;
     t.seconds_ = internal::AddSaturated(seconds, internal::kYearOneToUnixSeconds);
@@ -118,7 +125,6 @@ class KUBE_EXPORT Time {
 
   constexpr bool IsZero() const { return seconds_ == 0; }
   constexpr std::int64_t unix_seconds() const { return internal::SubSaturated(seconds_, internal::kYearOneToUnixSeconds); }
-  std::chrono::sys_seconds ToChrono() const { return std::chrono::sys_seconds(std::chrono::seconds(unix_seconds())); }
 
   // "2006-01-02T15:04:05Z". Years beyond 9999 have more digits, years before 0 a sign. At most kMaxTextSize bytes.
   std::string ToString() const;
@@ -127,7 +133,7 @@ class KUBE_EXPORT Time {
   friend constexpr bool operator==(Time, Time) = default;
   friend constexpr auto operator<=>(Time, Time) = default;
   friend constexpr Duration operator-(Time a, Time b) {
-    return Duration(std::chrono::seconds(internal::SubSaturated(a.seconds_, b.seconds_)));
+    return Duration::FromNanoseconds(internal::MulSaturated(internal::SubSaturated(a.seconds_, b.seconds_), 1'000'000'000));
   }
   // To the second; a fraction in the Duration is dropped towards the past.
   friend constexpr Time operator+(Time t, Duration d) {
@@ -142,11 +148,11 @@ class KUBE_EXPORT Time {
 // A point in time with a resolution of one microsecond, always UTC; within 292,000 years of year 1.
 class KUBE_EXPORT MicroTime {
  public:
-  using SysMicros = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
   static constexpr std::size_t kMaxTextSize = 40;
 
   constexpr MicroTime() noexcept = default;
-  MicroTime(SysMicros t) noexcept  // NOLINT(google-explicit-constructor)
+  template <internal::SystemTimePoint<std::micro> P>
+  MicroTime(P t) noexcept  // NOLINT(google-explicit-constructor)
       : MicroTime(FromUnixMicros(t.time_since_epoch().count())) {}
   explicit constexpr MicroTime(Time t) noexcept : MicroTime(FromUnix(t.unix_seconds(), 0)) {}
   // Nanoseconds below a microsecond are dropped towards the past.
@@ -171,7 +177,6 @@ class KUBE_EXPORT MicroTime {
   // Whole seconds since 1970 (towards the past), and the nanoseconds that are left.
   constexpr std::int64_t unix_seconds() const { return internal::FloorDiv(microseconds_, 1'000'000) - internal::kYearOneToUnixSeconds; }
   constexpr std::int32_t nanoseconds() const { return static_cast<std::int32_t>(internal::FloorMod(microseconds_, 1'000'000)) * 1000; }
-  SysMicros ToChrono() const { return SysMicros(std::chrono::microseconds(unix_micros())); }
 
   // "2006-01-02T15:04:05.000000Z". At most kMaxTextSize bytes.
   std::string ToString() const;
@@ -180,7 +185,7 @@ class KUBE_EXPORT MicroTime {
   friend constexpr bool operator==(MicroTime, MicroTime) = default;
   friend constexpr auto operator<=>(MicroTime, MicroTime) = default;
   friend constexpr Duration operator-(MicroTime a, MicroTime b) {
-    return Duration(std::chrono::microseconds(internal::SubSaturated(a.microseconds_, b.microseconds_)));
+    return Duration::FromNanoseconds(internal::MulSaturated(internal::SubSaturated(a.microseconds_, b.microseconds_), 1000));
   }
   friend constexpr MicroTime operator+(MicroTime t, Duration d) {
     t.microseconds_ = internal::AddSaturated(t.microseconds_, internal::FloorDiv(d.nanoseconds(), 1000));
