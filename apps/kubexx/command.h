@@ -39,6 +39,8 @@ class FlagSet {
   void Bool(bool* target, std::string_view name, char letter, std::string_view help);
   // `value_name` stands for the value in the help: FILE. Where it lists choices, json|yaml, others are refused.
   void Text(std::string* target, std::string_view name, char letter, std::string_view value_name, std::string_view help);
+  // May be given several times; each adds one.
+  void Texts(std::vector<std::string>* target, std::string_view name, char letter, std::string_view value_name, std::string_view help);
 
   // Sets the targets and returns the arguments that are no flags.
   Result<std::vector<std::string>> Parse(const std::vector<std::string>& args) const;
@@ -53,6 +55,7 @@ class FlagSet {
     std::string_view help;
     bool* boolean;
     std::string* text;
+    std::vector<std::string>* texts;
   };
   std::vector<Flag> flags_;
 
@@ -78,6 +81,8 @@ class Command {
   virtual ExitCode Run(const std::vector<std::string>& args, Streams& io) = 0;
 };
 
+std::unique_ptr<Command> MakeApiServerCommand();
+std::unique_ptr<Command> MakeControlPlaneCommand();
 std::unique_ptr<Command> MakeConvertCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 

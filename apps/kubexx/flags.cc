@@ -49,11 +49,16 @@ std::string_view Suggest(std::string_view word, const std::vector<std::string_vi
 }
 
 void FlagSet::Bool(bool* target, std::string_view name, char letter, std::string_view help) {
-  flags_.push_back({name, letter, {}, help, target, nullptr});
+  flags_.push_back({name, letter, {}, help, target, nullptr, nullptr});
 }
 
 void FlagSet::Text(std::string* target, std::string_view name, char letter, std::string_view value_name, std::string_view help) {
-  flags_.push_back({name, letter, value_name, help, nullptr, target});
+  flags_.push_back({name, letter, value_name, help, nullptr, target, nullptr});
+}
+
+void FlagSet::Texts(std::vector<std::string>* target, std::string_view name, char letter, std::string_view value_name,
+                    std::string_view help) {
+  flags_.push_back({name, letter, value_name, help, nullptr, nullptr, target});
 }
 
 Result<const FlagSet::Flag*> FlagSet::Find(std::string_view name) const {
@@ -73,6 +78,10 @@ Result<void> FlagSet::Set(const Flag& flag, std::string_view spelled, std::strin
     if (value != "true" && value != "false")
       return Error::Invalid(std::string(spelled) + " is either true or false, not \"" + std::string(value) + '"');
     *flag.boolean = value == "true";
+    return {};
+  }
+  if (flag.texts != nullptr) {
+    flag.texts->emplace_back(value);
     return {};
   }
   if (flag.value_name.find('|') != std::string_view::npos) {

@@ -75,6 +75,8 @@ ExitCode RunCommand(Command& command, const std::vector<std::string>& args, Stre
 std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(MakeConvertCommand());
+  commands.push_back(MakeApiServerCommand());
+  commands.push_back(MakeControlPlaneCommand());
   commands.push_back(MakeVersionCommand());
   return commands;
 }

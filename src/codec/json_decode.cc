@@ -50,8 +50,9 @@ class JsonDecoder {
   JsonDecoder(JsonTokens& tokens, const DecodeOptions& options)
       : t_(tokens),
         strict_(options.strict),
-        // A shared part would hide the strict problems inside it.
-        table_(options.interner != nullptr && !options.strict ? &options.interner->table() : nullptr) {}
+        keep_unknown_(options.keep_unknown),
+        // A shared part would hide the strict problems inside it, and bring the unknown fields of another decoder.
+        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr) {}
 
   Result<void> Run(const TypeInfo& type, void* object) {
     if (type.kind != nullptr && type.kind->is_list) items_ = FindByName(type, "items", 0).field;
@@ -66,6 +67,7 @@ class JsonDecoder {
  private:
   JsonTokens& t_;
   const bool strict_;
+  const bool keep_unknown_;
   InternTable* const table_;
   std::string error_;
   std::vector<std::string> problems_;
@@ -506,6 +508,7 @@ class JsonDecoder {
     std::string_view problem;
     if (!t_.ReadRaw(depth, scratch_, compact, problem)) return Malformed(&here, problem);
     if (strict_ && !header) Problem(&here, "unknown");
+    if (!keep_unknown_ && !header) return true;
     // The last of several duplicates wins when read again, so all are kept as they came.
     if (!unknown.empty()) unknown += ',';
     unknown += t_.Token(name_token);

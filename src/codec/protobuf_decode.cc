@@ -57,7 +57,8 @@ class ProtobufDecoder {
   ProtobufDecoder(std::string_view input, const DecodeOptions& options)
       : input_(input.data()),
         strict_(options.strict),
-        table_(options.interner != nullptr && !options.strict ? &options.interner->table() : nullptr) {}
+        keep_unknown_(options.keep_unknown),
+        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr) {}
 
   // Unknown fields go to the object, or to `leftover` where the type is a view of a larger struct.
   bool Message(const TypeInfo& type, char* object, std::string_view bytes, const Path* path, int depth, std::string* leftover = nullptr) {
@@ -108,6 +109,7 @@ class ProtobufDecoder {
  private:
   const char* const input_;
   const bool strict_;
+  const bool keep_unknown_;
   InternTable* const table_;
   std::string error_;
   std::string problems_;
@@ -119,7 +121,7 @@ class ProtobufDecoder {
 
   bool Unknown(WireReader& r, std::uint32_t number, Wire wire, const char* start, const Path* path, std::string& unknown) {
     if (!r.Skip(number, wire, kMaxDecodeDepth)) return Fail(path, start, "malformed protobuf in unknown field " + std::to_string(number));
-    unknown.append(start, r.at);
+    if (keep_unknown_) unknown.append(start, r.at);
     if (strict_ && problems_.size() < 4096) {
       std::string where = ToString(path);
       problems_ += (problems_.empty() ? "" : ", ") + std::string("unknown field ") + (where.empty() ? "" : "\"" + where + "\" ") +

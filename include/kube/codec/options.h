@@ -11,6 +11,8 @@ struct DecodeOptions {
   // Unknown and duplicate fields are errors that name each path, as the API server's fieldValidation=Strict has it.
   // Otherwise unknown fields are kept with the object and written back, and the last of several duplicates wins.
   bool strict = false;
+  // Off: unknown fields are dropped, as an API server does with what it cannot store.
+  bool keep_unknown = true;
   // Shares equal parts of this and earlier objects (kube/codec/interner.h). A cache passes one in; others rarely gain from it.
   Interner* interner = nullptr;
 };

@@ -1,0 +1,136 @@
+// kubexx apiserver: the embedded API server as a program.
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+
+#include "command.h"
+#include "kube/apiserver/api_server.h"
+#include "kube/base/context.h"
+#include "secret_file.h"
+
+namespace kube::app {
+namespace {
+
+using apiserver::ApiServer;
+using apiserver::ApiServerOptions;
+
+// Pods that answer without running: enough to try clients of logs, exec, attach and port-forward.
+apiserver::PodHandlers EchoPods() {
+  apiserver::PodHandlers pods;
+  pods.log = [](const Context& ctx, const apiserver::PodLogRequest& request,
+                const std::function<bool(std::string_view)>& write) -> Result<void> {
+    for (int line = 1; line <= 3; ++line) {
+      if (!write("line " + std::to_string(line) + " of " + request.pod + "/" + request.container + "\n")) return {};
+    }
+    if (request.follow) ctx.WaitUntilStopped();
+    return {};
+  };
+  auto command = [](const Context&, const apiserver::PodExecRequest& request, apiserver::PodStreams& io) -> Result<int> {
+    const std::vector<std::string>& args = request.command;
+    if (args.empty() || args[0] == "cat") {
+      for (;;) {
+        Result<std::string> text = io.ReadStdin();
+        if (!text || text->empty()) return 0;
+        if (auto ok = io.WriteStdout(*text); !ok) return ok.error();
+      }
+    }
+    if (args[0] == "echo") {
+      std::string line;
+      for (std::size_t i = 1; i < args.size(); ++i) line += (i == 1 ? "" : " ") + args[i];
+      if (auto ok = io.WriteStdout(line + "\n"); !ok) return ok.error();
+      return 0;
+    }
+    if (args[0] == "exit") {
+      int code = 0;
+      if (args.size() > 1) std::from_chars(args[1].data(), args[1].data() + args[1].size(), code);
+      return code;
+    }
+    if (auto ok = io.WriteStderr(args[0] + ": not found (these pods know echo, cat and exit)\n"); !ok) return ok.error();
+    return 127;
+  };
+  pods.exec = command;
+  pods.attach = command;
+  pods.port_forward = [](const Context&, const std::string&, const std::string&, int, apiserver::PodConnection& io) -> Result<void> {
+    for (;;) {
+      Result<std::string> bytes = io.Read();
+      if (!bytes || bytes->empty()) return {};
+      if (auto ok = io.Write(*bytes); !ok) return ok;
+    }
+  };
+  return pods;
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error(ErrorKind::kConfig, path + ": cannot be read");
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+class ApiServerCommand final : public Command {
+ public:
+  CommandInfo info() const override {
+    return {.name = "apiserver",
+            .arguments = "[--load FILE]...",
+            .summary = "Runs the embedded API server until Ctrl-C",
+            .description =
+                "An API server in memory, on 127.0.0.1, ready in milliseconds: for tests, demos and trying things out.\n"
+                "It keeps nothing, every authenticated user may do everything, and pods do not run.\n"
+                "For a real control plane see `kubexx control-plane`.",
+            .examples =
+                "  kubexx apiserver --kubeconfig-out dev.kubeconfig --load examples/manifests/deployment.yaml\n"
+                "  KUBECONFIG=dev.kubeconfig kubectl get deployments"};
+  }
+  void AddFlags(FlagSet& flags) override {
+    flags.Text(&kubeconfig_out_, "kubeconfig-out", '\0', "FILE", "where the administrator's kubeconfig goes");
+    flags.Text(&port_, "port", '\0', "N", "port to listen on (default: a free one)");
+    flags.Bool(&options_.http, "http", '\0', "plain HTTP without certificates");
+    flags.Texts(&load_, "load", '\0', "FILE", "create the objects of this manifest first; may be repeated");
+    flags.Bool(&options_.all_versions, "all-versions", '\0', "serve alpha and beta versions too");
+    flags.Bool(&echo_pods_, "echo-pods", '\0', "answer logs, exec, attach and port-forward with an echo");
+  }
+
+  ExitCode Run(const std::vector<std::string>& args, Streams& io) override {
+    const Context ctx = SignalContext();
+    auto fail = [&io](const Error& error) {
+      io.err << "kubexx apiserver: " << error.ToString() << '\n';
+      return ExitCode::kFailure;
+    };
+    if (!port_.empty()) {
+      auto [end, error] = std::from_chars(port_.data(), port_.data() + port_.size(), options_.port);
+      if (error != std::errc() || end != port_.data() + port_.size()) {
+        io.err << "kubexx apiserver: --port: expected a number from 0 to 65535, got '" << port_ << "'\n";
+        return ExitCode::kUsage;
+      }
+    }
+    load_.insert(load_.end(), args.begin(), args.end());
+    for (const std::string& path : load_) {
+      Result<std::string> text = ReadFile(path);
+      if (!text) return fail(text.error());
+      options_.manifests.push_back(*std::move(text));
+    }
+    Result<std::unique_ptr<ApiServer>> server = ApiServer::Start(options_);
+    if (!server) return fail(server.error());
+    if (echo_pods_) (*server)->SetPodHandlers(EchoPods());
+    if (!kubeconfig_out_.empty()) {
+      if (auto ok = WriteSecretFile(kubeconfig_out_, (*server)->Kubeconfig()); !ok) return fail(ok.error());
+    }
+    io.out << "kubexx apiserver is ready at " << (*server)->url();
+    if (!kubeconfig_out_.empty()) io.out << "; export KUBECONFIG=" << kubeconfig_out_;
+    io.out << std::endl;
+    ctx.WaitUntilStopped();
+    return ExitCode::kOk;
+  }
+
+ private:
+  std::string kubeconfig_out_, port_;
+  std::vector<std::string> load_;
+  bool echo_pods_ = false;
+  ApiServerOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeApiServerCommand() { return std::make_unique<ApiServerCommand>(); }
+
+}  // namespace kube::app

@@ -1,0 +1,100 @@
+// ApiServer: a Kubernetes API server in this process. In memory, on loopback, ready in milliseconds, with faults on demand.
+//
+//   auto server = ApiServer::Start();
+//   if (!server) ...
+//   WriteFile(path, (*server)->Kubeconfig());          // kubectl --kubeconfig path get pods
+//   (*server)->AddFault({.verb = "watch", .kind = FaultKind::kGone});
+//
+// For tests and development: it keeps nothing, lets every authenticated user do everything, and has no kubelets and schedulers behind it.
+// Namespace deletion and garbage collection work, as with a controller manager. tests/contract keeps it equal to a real server; what
+// differs is listed in docs/testing.md. Users' tests take it from kube/testing/api_server.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/apiserver/fault.h"
+#include "kube/apiserver/pod_handlers.h"
+#include "kube/base/clock.h"
+#include "kube/base/context.h"
+#include "kube/base/export.h"
+#include "kube/base/result.h"
+#include "kube/serve/certificate.h"
+
+namespace kube::apiserver {
+
+struct ApiServerOptions {
+  std::uint16_t port = 0;  // 0: a free one
+  bool http = false;       // plain HTTP: no certificates
+  // Also alpha and beta versions of the built-in kinds.
+  bool all_versions = false;
+  // Garbage collection and namespace deletion, as the controller manager of a real cluster does them.
+  bool lifecycle = true;
+  // The time of objects and the timers of watches. A FakeClock makes both stand still until the test moves it.
+  std::shared_ptr<Clock> clock = {};
+  std::chrono::seconds bookmark_interval{60};
+  // YAML or JSON manifests to start with.
+  std::vector<std::string> manifests = {};
+  // The token of the administrator; empty: a random one.
+  std::string admin_token = {};
+};
+
+// Thread safety: all functions may be called from any thread.
+class KUBE_EXPORT ApiServer {
+ public:
+  // Errors: kTransport where the port cannot be had, kInvalid for a manifest that the server refuses.
+  static Result<std::unique_ptr<ApiServer>> Start(ApiServerOptions options = {});
+  // Stops serving; answers under way are cut.
+  ~ApiServer();
+
+  // ---- How to reach it ----
+  std::uint16_t port() const;
+  std::string url() const;            // "https://127.0.0.1:41234"
+  const std::string& ca_pem() const;  // empty with plain HTTP
+  const std::string& admin_token() const;
+  std::string Kubeconfig() const;  // of the administrator
+  // Other users: by token, or (with TLS) by client certificate.
+  std::string AddUser(std::string name, std::vector<std::string> groups = {});
+  Result<serve::KeyPair> IssueClientCertificate(const std::string& name, std::vector<std::string> groups = {}) const;
+  std::string KubeconfigFor(std::string_view user, std::string_view token) const;
+
+  // ---- Objects ----
+  // Creates the objects of a manifest (YAML or JSON, several documents). Errors: the first refusal.
+  Result<void> Load(std::string_view manifest);
+  // The version of the last change.
+  std::uint64_t resource_version() const;
+  std::size_t object_count() const;
+  // Waits until garbage collection and namespace deletion have nothing left to do.
+  bool WaitIdle(std::chrono::milliseconds limit) const;
+
+  // ---- What stands behind pods ----
+  void SetPodHandlers(PodHandlers handlers);
+
+  // ---- Faults ----
+  int AddFault(Fault fault);
+  bool RemoveFault(int id);
+  void ClearFaults();
+  // Refuses connections until Accept.
+  void Refuse();
+  Result<void> Accept();
+  void CloseConnections();
+  // Forgets history: watches and pages that start earlier get 410.
+  void Compact();
+  // As a process that stops and starts again on the same port: connections are cut. Without its state all objects are gone but the
+  // built-in ones, and versions go on.
+  Result<void> Restart(bool keep_state);
+  // Moves the time of objects, against the clock's.
+  void SetClockSkew(std::chrono::seconds skew);
+
+ private:
+  class Impl;
+  explicit ApiServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kube::apiserver

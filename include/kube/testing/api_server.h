@@ -1,0 +1,16 @@
+// The embedded API server, under the name by which tests know it. See kube/apiserver/api_server.h.
+//
+//   auto server = kube::testing::ApiServer::Start();
+#pragma once
+
+#include "kube/apiserver/api_server.h"
+
+namespace kube::testing {
+
+using apiserver::ApiServer;
+using apiserver::ApiServerOptions;
+using apiserver::Fault;
+using apiserver::FaultKind;
+using apiserver::PodHandlers;
+
+}  // namespace kube::testing

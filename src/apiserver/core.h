@@ -1,0 +1,159 @@
+// ApiCore: the verbs. Everything between a parsed request and the store; knows nothing of HTTP connections.
+//
+//   writes.cc   create, update, patch, apply      deletes.cc   delete, deletecollection
+//   reads.cc    get, list                         watch.h      watch
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/builtin/service_allocator.h"
+#include "apiserver/errors.h"
+#include "apiserver/managed_fields.h"
+#include "apiserver/pipeline.h"
+#include "apiserver/request.h"
+#include "apiserver/resources.h"
+#include "apiserver/store.h"
+#include "kube/base/clock.h"
+#include "kube/base/result.h"
+#include "kube/meta/field_selector.h"
+#include "kube/meta/selector.h"
+
+namespace kube::apiserver {
+
+// One request about a resource.
+struct Call {
+  std::shared_ptr<const Resources> resources;
+  ResourcePtr resource;
+  std::string ns, name, subresource;
+  Query query;
+  User user;
+  std::string user_agent, content_type;
+  std::string_view body;
+  std::vector<std::string> warnings;  // for Warning headers
+};
+
+// What to answer: an object of the resource, a list of them, or some other object.
+struct Answer {
+  int status = 200;
+  Value object;             // used where `stored` is null
+  ObjectPtr stored;         // an object as the store has it
+  bool is_resource = true;  // `object` is of the resource's kind: Table and PartialObjectMetadata apply
+  bool is_list = false;     // `items` with the metadata below
+  std::vector<ObjectPtr> items;
+  std::string list_version, continue_token;
+  std::int64_t remaining = -1;  // -1: not told
+};
+
+// The options of a delete, from the body or the query.
+struct DeleteOptions {
+  std::optional<std::int64_t> grace_seconds;
+  std::string uid, resource_version;  // preconditions; empty: none
+  std::string propagation;            // "", Background, Foreground, Orphan
+  bool dry_run = false;
+};
+
+struct ListSelection {
+  Selector labels;
+  FieldSelector fields;
+  bool Matches(const StoredObject& object) const;
+  bool empty() const { return labels.empty() && fields.empty(); }
+};
+
+// Thread safety: all functions may be called from any thread.
+class ApiCore {
+ public:
+  ApiCore(std::shared_ptr<Clock> clock, bool all_versions);
+
+  Store& store() { return store_; }
+  ResourceRegistry& registry() { return registry_; }
+  ServiceAllocator& services() { return services_; }
+  const std::shared_ptr<Clock>& clock() const { return clock_; }
+  // The time that objects get: the clock's, moved by SetSkew.
+  Time Now() const;
+  MicroTime NowMicro() const;
+  void SetSkew(std::chrono::seconds skew) { skew_seconds_ = skew.count(); }
+
+  // ---- Verbs. All errors are API errors. ----
+  Result<Answer> Get(Call& call);
+  Result<Answer> List(Call& call);
+  Result<Answer> Create(Call& call);
+  Result<Answer> Update(Call& call);
+  Result<Answer> Patch(Call& call);
+  Result<Answer> Delete(Call& call);
+  Result<Answer> DeleteCollection(Call& call);
+
+  // ---- Used by verbs of subresources and by the garbage collector ----
+  // Errors: 404.
+  Result<ObjectPtr> Find(const ServedResource& resource, std::string_view ns, std::string_view name) const;
+  // Reads, changes and writes until no other write comes between. `change` gets the live object in the resource's version and returns
+  // the wanted one, or an error that ends it. No validation: for the server's own writes.
+  using Change = std::function<Result<Value>(const Value& live)>;
+  Result<ObjectPtr> Rewrite(const ServedResource& resource, std::string_view ns, std::string_view name, const Change& change);
+  // The same with all that an update by a client goes through.
+  struct UpdateRequest {
+    std::string subresource;
+    std::string manager;
+    bool dry_run = false;
+    FieldValidation validation = FieldValidation::kWarn;
+    // Where the live object may be absent: it is then null and the result is created.
+    bool may_create = false;
+    bool is_apply = false;
+    // A JSON, merge or strategic merge patch: what it gives may turn out to be no such object.
+    bool is_patch = false;
+    Value strategic_patch;
+    std::string DescribePatch(const Value& patched) const;
+    bool created = false;  // out: the object was not there before
+  };
+  Result<Answer> ChangeObject(Call& call, UpdateRequest& request, const Change& change);
+  // Deletes as a client would.
+  Result<Answer> DeleteObject(const ServedResource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options);
+
+  Result<ListSelection> ParseSelection(const Call& call) const;
+  // A namespaced object may only be created in a namespace that is there and not going away.
+  Result<void> CheckNamespace(const Call& call, std::string_view name) const;
+
+  // Checks that a resource has beyond its strategy; for CustomResourceDefinitions.
+  using Check = std::function<std::vector<FieldError>(const Value& object, const Value* old)>;
+  void AddCheck(std::string resource, Check check) { checks_.emplace_back(std::move(resource), std::move(check)); }
+
+  FieldManagerTarget TargetFor(const Call& call, const Value& object) const;
+
+ private:
+  Result<Answer> CreateFrom(Call& call, Decoded decoded, FieldValidation validation, std::string_view manager, bool dry_run);
+  Result<Value> RunChecks(const ServedResource& resource, Value object, const Value* old) const;
+  Result<Answer> Apply(Call& call, UpdateRequest& request);
+  Result<Answer> StoreNew(Call& call, Value object, ServiceAllocation& services, bool dry_run);
+  // Writes `object` (in the resource's version) in the place of `current`, or removes it where that completes its deletion. Null where
+  // another write came first.
+  ObjectPtr Commit(const ServedResource& resource, Value object, const ObjectPtr& current);
+  // Removes an object; `last` is its final state, as it is stored.
+  ObjectPtr Erase(const ServedResource& resource, const ObjectPtr& current, Value last);
+
+  std::shared_ptr<Clock> clock_;
+  std::atomic<std::int64_t> skew_seconds_{0};
+  Store store_;
+  ResourceRegistry registry_;
+  ServiceAllocator services_;
+  AdmissionContext admission_;
+  std::vector<std::pair<std::string, Check>> checks_;  // filled before the server starts
+};
+
+// "All" or nothing. Errors: 422.
+Result<bool> ParseDryRun(const Query& query, std::string_view options_kind);
+// The field manager of a request: the parameter, else the first part of the user agent. Errors: 422.
+Result<std::string> ParseFieldManager(const Call& call, std::string_view options_kind);
+// Turns problems of decoding into warnings, or into the 400 of strict validation.
+Result<void> ReportProblems(Call& call, const std::vector<std::string>& problems, FieldValidation validation);
+// 0 where the text is empty. Errors: kInvalid; which answer that is depends on the verb.
+Result<std::uint64_t> ParseVersion(std::string_view text);
+// The rules for resourceVersion, resourceVersionMatch, continue and sendInitialEvents. Errors: 422.
+Result<void> CheckListOptions(const Query& query, bool watch);
+
+}  // namespace kube::apiserver

@@ -1,0 +1,52 @@
+// The faults that are waiting for their request or event. See kube/apiserver/fault.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/store.h"
+#include "kube/apiserver/fault.h"
+#include "kube/base/mutex.h"
+
+namespace kube::apiserver {
+
+// Thread safety: all functions may be called from any thread.
+class Faults {
+ public:
+  int Add(Fault fault);
+  // False where it is used up or was never there.
+  bool Remove(int id);
+  void Clear();
+  std::vector<std::pair<int, Fault>> All() const;
+
+  // The fault for a request, if there is one; takes one of its times. Event faults and kGone are not for requests as such.
+  std::optional<Fault> Take(std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name);
+  // Whether a watch (or list) of the resource shall get 410.
+  bool TakeGone(std::string_view resource, std::string_view verb = "watch");
+  bool any_watch_faults() const { return watch_faults_.load(std::memory_order_relaxed); }
+  // What a watcher gets instead of `event`: nothing, the event, or several. `watcher` tells streams apart.
+  std::vector<StoreEvent> FilterEvent(std::string_view resource, const void* watcher, const StoreEvent& event);
+
+ private:
+  struct Entry {
+    int id = 0;
+    Fault fault;
+  };
+  static bool Fits(const Fault& fault, std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name);
+  // Uses one of the entry's times up.
+  void Use(std::size_t index) KUBE_REQUIRES(mu_);
+  void Recount() KUBE_REQUIRES(mu_);
+
+  mutable Mutex mu_;
+  std::vector<Entry> entries_ KUBE_GUARDED_BY(mu_);
+  std::map<const void*, StoreEvent> held_ KUBE_GUARDED_BY(mu_);  // events that wait for the next one of their stream
+  int next_id_ KUBE_GUARDED_BY(mu_) = 1;
+  std::atomic<bool> watch_faults_{false};
+};
+
+}  // namespace kube::apiserver

@@ -1,0 +1,64 @@
+// The way of an object from a request into the store and back: decoding, canonical form, defaults, strategy, validation, conversion.
+//
+//   DecodeObject       bytes -> Value in the version of the request, with defaults, and a list of what strict decoding would refuse
+//   PrepareCreate      -> the object as it will be stored
+//   PrepareUpdate      the same for a change of an object that is there
+//   ToStorage, FromStorage   between the version of the request and that of the store
+//
+// Built-in kinds go through their tables, custom ones through the schema of their CRD; this is the one place that knows the difference.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/builtin/admission.h"
+#include "apiserver/builtin/service_allocator.h"
+#include "apiserver/request.h"
+#include "apiserver/resources.h"
+#include "apiserver/store.h"
+#include "kube/base/result.h"
+#include "kube/value/time.h"
+#include "kube/value/value.h"
+
+namespace kube::apiserver {
+
+enum class FieldValidation { kIgnore, kWarn, kStrict };
+// "" is Warn. Errors: 422.
+Result<FieldValidation> ParseFieldValidation(std::string_view text, std::string_view options_kind);
+
+struct Decoded {
+  Value object;
+  std::vector<std::string> problems;  // `unknown field "spec.x"`, `duplicate field "spec.y"`
+};
+
+// Errors: 400 that says why the body is not such an object.
+Result<Decoded> DecodeObject(const ServedResource& resource, std::string_view body, Encoding encoding);
+// The same for a Value: the result of a patch.
+Result<Decoded> DecodeObject(const ServedResource& resource, const Value& value);
+
+struct WriteContext {
+  const ServedResource& resource;
+  Time now;
+  ServiceAllocation* services = nullptr;
+  const User* user = nullptr;
+  const AdmissionContext* admission = nullptr;
+  std::vector<std::string>* warnings = nullptr;
+};
+
+// `object` has its metadata already (object_meta.h). Errors: 422 and others of the strategy.
+Result<Value> PrepareCreate(Value object, const WriteContext& context);
+// `subresource` is empty, "status" or another that writes the whole object.
+Result<Value> PrepareUpdate(Value object, const Value& old, std::string_view subresource, const WriteContext& context);
+
+// The values that field selectors may ask for. Empty for what has none but name and namespace.
+Map<String> SelectableValues(const ServedResource& resource, const Value& stored);
+// Errors: 400, `field label not supported: x`.
+Result<void> CheckFieldLabel(const ServedResource& resource, std::string_view label);
+
+Value ToStorage(const ServedResource& resource, Value object);
+// The text of an object in the version of the resource: the stored one where that is the same.
+std::shared_ptr<const std::string> TextFor(const ServedResource& resource, const StoredObject& stored);
+Value FromStorage(const ServedResource& resource, Value stored);
+
+}  // namespace kube::apiserver

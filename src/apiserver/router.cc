@@ -1,0 +1,391 @@
+#include "apiserver/router.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "apiserver/errors.h"
+#include "apiserver/gzip.h"
+#include "apiserver/object_meta.h"
+#include "apiserver/table.h"
+#include "apiserver/watch.h"
+#include "kube/codec/json.h"
+
+namespace kube::apiserver {
+namespace {
+
+using serve::HttpExchange;
+using serve::HttpHeaders;
+using serve::HttpRequest;
+using serve::HttpResponse;
+
+// Answers beyond this size are compressed where the client can read that, as on the real server.
+constexpr std::size_t kGzipFrom = 128 * 1024;
+
+void Send(HttpExchange& exchange, int status, Encoded encoded, HttpHeaders headers = {}) {
+  headers.Add("content-type", std::move(encoded.content_type));
+  headers.Add("cache-control", "no-cache, private");
+  if (encoded.body.size() > kGzipFrom && exchange.request().headers.GetAll("accept-encoding").find("gzip") != std::string::npos) {
+    headers.Add("content-encoding", "gzip");
+    headers.Add("vary", "Accept-Encoding");
+    encoded.body = Gzip(encoded.body);
+  }
+  exchange.Reply({.status = status, .headers = std::move(headers), .body = std::move(encoded.body)});
+}
+
+void SendText(HttpExchange& exchange, int status, std::string text) {
+  exchange.Reply({.status = status,
+                  .headers = {{"content-type", "text/plain; charset=utf-8"}, {"x-content-type-options", "nosniff"}},
+                  .body = std::move(text)});
+}
+
+void SendError(HttpExchange& exchange, const Error& error, const AnswerForm& form = {}, HttpHeaders headers = {}) {
+  Value status = ToStatus(error);
+  if (error.payload().retry_after_seconds.value_or(-1) >= 0) {
+    headers.Add("retry-after", std::to_string(*error.payload().retry_after_seconds));
+  }
+  AnswerForm plain = form;
+  plain.transform = Transform::kNone;
+  int code = static_cast<int>(std::as_const(status)["code"].int_value());
+  Send(exchange, code, EncodeValue(status, plain), std::move(headers));
+}
+
+std::string VerbOf(const HttpRequest& request, const RequestPath& path, const Query& query) {
+  const std::string& m = request.method;
+  if (m == "GET") {
+    if (path.legacy_watch || (query.Flag("watch") && path.name.empty())) return "watch";
+    return path.name.empty() ? "list" : "get";
+  }
+  if (m == "POST") return "create";
+  if (m == "PUT") return "update";
+  if (m == "PATCH") return "patch";
+  if (m == "DELETE") return path.name.empty() ? "deletecollection" : "delete";
+  return "";
+}
+
+// Header values may hold no line ends, and a quote ends the text.
+std::string WarningHeader(std::string_view text) {
+  std::string out = "299 - \"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+HttpHeaders WarningHeaders(const Call& call) {
+  HttpHeaders headers;
+  for (const std::string& warning : call.warnings) headers.Add("warning", WarningHeader(warning));
+  return headers;
+}
+
+std::string AnonymousMessage(const RequestPath& path, const std::string& verb) {
+  if (!path.is_resource) return fmt::format("User \"system:anonymous\" cannot get path \"/{}\"", path.parts.empty() ? "" : path.parts[0]);
+  std::string resource = path.subresource.empty() ? path.resource : path.resource + "/" + path.subresource;
+  std::string where = path.ns.empty() ? "at the cluster scope" : fmt::format("in the namespace \"{}\"", path.ns);
+  return fmt::format("User \"system:anonymous\" cannot {} resource \"{}\" in API group \"{}\" {}", verb, resource, path.group, where);
+}
+
+}  // namespace
+
+Router::Router(ApiCore& core, Tokens& tokens, Faults& faults, PodEndpoints& pods, AdminActions admin)
+    : core_(core), tokens_(tokens), faults_(faults), pods_(pods), admin_(std::move(admin)) {}
+
+Router::~Router() { CancelDelayed(); }
+
+void Router::CancelDelayed() {
+  std::list<Timer> timers;
+  {
+    MutexLock lock(mu_);
+    timers.swap(delayed_);
+  }
+}
+
+void Router::Later(std::chrono::milliseconds delay, std::function<void()> then) {
+  Timer timer = core_.clock()->AddTimerAfter(delay, std::move(then));
+  std::list<Timer> done;  // destroyed outside of the lock
+  MutexLock lock(mu_);
+  for (auto it = delayed_.begin(); it != delayed_.end();) {
+    auto next = std::next(it);
+    if (!it->pending()) done.splice(done.end(), delayed_, it);
+    it = next;
+  }
+  delayed_.push_back(std::move(timer));
+}
+
+std::shared_ptr<const std::string> Router::Document(const std::shared_ptr<const Resources>& resources, const std::string& key,
+                                                    const std::function<std::string()>& make) {
+  {
+    MutexLock lock(mu_);
+    if (documented_ != resources) {
+      documented_ = resources;
+      documents_.clear();
+    }
+    if (auto it = documents_.find(key); it != documents_.end()) return it->second;
+  }
+  auto document = std::make_shared<const std::string>(make());
+  MutexLock lock(mu_);
+  if (documented_ == resources) documents_[key] = document;
+  return document;
+}
+
+// The token of a service account lives no longer than the account.
+bool Router::AccountExists(const User& user) const {
+  constexpr std::string_view kPrefix = "system:serviceaccount:";
+  if (!user.name.starts_with(kPrefix)) return true;
+  std::string_view rest = std::string_view(user.name).substr(kPrefix.size());
+  ObjectPtr account = core_.store().Get("/serviceaccounts", rest.substr(0, rest.find(':')), rest.substr(rest.find(':') + 1));
+  return account && account->uid == user.uid;
+}
+
+Result<User> Router::Authenticate(const HttpRequest& request) const {
+  std::string_view authorization = request.headers.Get("authorization");
+  User user;
+  if (authorization.size() > 7 && (authorization.starts_with("Bearer ") || authorization.starts_with("bearer "))) {
+    std::optional<User> found = tokens_.Find(authorization.substr(7), core_.Now());
+    if (!found || !AccountExists(*found)) return Unauthorized();
+    user = *std::move(found);
+  } else if (!authorization.empty()) {
+    return Unauthorized();
+  } else if (request.client_certificate) {
+    user.name = request.client_certificate->common_name;
+    user.groups = request.client_certificate->organizations;
+    user.groups.push_back("system:authenticated");
+  } else {
+    user.name = "system:anonymous";
+    user.groups = {"system:unauthenticated"};
+    return user;
+  }
+  std::string_view as = request.headers.Get("impersonate-user");
+  if (!as.empty()) {
+    user = User{.name = std::string(as), .uid = std::string(request.headers.Get("impersonate-uid")), .groups = {}};
+    for (const serve::HttpHeader& header : request.headers) {
+      if (header.name == "impersonate-group") user.groups.push_back(header.value);
+    }
+    user.groups.push_back("system:authenticated");
+  }
+  return user;
+}
+
+void Router::Handle(const Exchange& exchange) {
+  const HttpRequest& request = exchange->request();
+  RequestPath path = ParsePath(request.path);
+  if (path.malformed) {
+    SendText(*exchange, 400, "400 Bad Request");
+    return;
+  }
+  Query query = Query::Parse(request.query);
+  std::string verb = VerbOf(request, path, query);
+  std::optional<Fault> fault;
+  if (path.is_resource) fault = faults_.Take(verb, path.resource, path.ns, path.name);
+  std::chrono::milliseconds delay{0};
+  if (fault) {
+    switch (fault->kind) {
+      case FaultKind::kDrop:
+        exchange->Abort();
+        return;
+      case FaultKind::kStatus: {
+        std::string reason = fault->reason;
+        if (reason.empty()) {
+          reason = fault->status == 429   ? "TooManyRequests"
+                   : fault->status == 503 ? "ServiceUnavailable"
+                   : fault->status == 500 ? "InternalError"
+                   : fault->status == 504 ? "Timeout"
+                   : fault->status == 410 ? "Expired"
+                   : fault->status == 409 ? "Conflict"
+                   : fault->status == 404 ? "NotFound"
+                   : fault->status == 403 ? "Forbidden"
+                   : fault->status == 401 ? "Unauthorized"
+                                          : "";
+        }
+        std::string message = fault->message.empty() ? fmt::format("fault: the test asked for a {}", fault->status) : fault->message;
+        Error::Payload payload = StatusError(fault->status, reason, message).payload();
+        if (fault->retry_after_seconds >= 0) payload.retry_after_seconds = fault->retry_after_seconds;
+        SendError(*exchange, Error(std::move(payload)));
+        return;
+      }
+      case FaultKind::kCut:
+        exchange->CutAfter(fault->bytes);
+        break;
+      case FaultKind::kStall:
+        exchange->Stall(true);
+        break;
+      case FaultKind::kDelay:
+        delay = fault->delay;
+        break;
+      case FaultKind::kGone:
+      case FaultKind::kDropEvent:
+      case FaultKind::kDuplicateEvent:
+      case FaultKind::kReorderEvents:
+        break;
+    }
+  }
+  auto go = [this, exchange, path, verb] {
+    const HttpRequest& r = exchange->request();
+    Result<User> user = Authenticate(r);
+    if (!user) {
+      SendError(*exchange, user.error());
+      return;
+    }
+    bool open = !path.parts.empty() && !path.is_resource &&
+                (path.parts[0] == "healthz" || path.parts[0] == "livez" || path.parts[0] == "readyz" || path.parts[0] == "version");
+    if (user->name == "system:anonymous" && !open) {
+      Error error = path.is_resource ? Forbidden(path.group, path.resource, path.name, AnonymousMessage(path, verb))
+                                     : StatusError(403, "Forbidden", "forbidden: " + AnonymousMessage(path, verb));
+      SendError(*exchange, error);
+      return;
+    }
+    HandleAdmitted(exchange, path, *user);
+  };
+  if (delay.count() > 0) {
+    Later(delay, std::move(go));
+  } else {
+    go();
+  }
+}
+
+void Router::HandleAdmitted(const Exchange& exchange, const RequestPath& path, const User& user) {
+  const HttpRequest& request = exchange->request();
+  Query query = Query::Parse(request.query);
+  if (path.leads_nowhere) {
+    SendError(*exchange, ResourceNotFound());
+  } else if (path.is_resource) {
+    HandleResource(exchange, path, std::move(query), user);
+  } else if (!path.parts.empty() && path.parts[0] == "kubexx") {
+    HandleAdmin(exchange, path, query, user);
+  } else {
+    HandleOther(exchange, path, query);
+  }
+}
+
+void Router::HandleResource(const Exchange& exchange, const RequestPath& path, Query query, const User& user) {
+  const HttpRequest& request = exchange->request();
+  std::shared_ptr<const Resources> resources = core_.registry().current();
+  const ServedGroup* group = resources->FindGroup(path.group);
+  if (group == nullptr) {
+    SendText(*exchange, 404, "404 page not found\n");
+    return;
+  }
+  ResourcePtr resource = resources->Find(path.group, path.version, path.resource);
+  std::string verb = VerbOf(request, path, query);
+  // A path that no route has: wrong resource, wrong scope, wrong subresource.
+  bool routed = resource != nullptr;
+  if (routed && !resource->namespaced && !path.ns.empty()) routed = false;
+  if (routed && resource->namespaced && path.ns.empty() && !path.name.empty()) routed = false;
+  if (routed && !path.subresource.empty() && resource->Subresource(path.subresource) == nullptr) routed = false;
+  if (!routed) {
+    // Custom groups are served by another handler of the real server, with another answer.
+    bool custom = path.group.find('.') != std::string::npos && !group->versions.empty() && !group->versions[0].resources.empty() &&
+                  group->versions[0].resources.begin()->second->custom;
+    if (custom) {
+      SendText(*exchange, 404, "404 page not found\n");
+    } else {
+      SendError(*exchange, ResourceNotFound());
+    }
+    return;
+  }
+  const std::vector<std::string>& verbs = path.subresource.empty() ? resource->verbs : resource->Subresource(path.subresource)->verbs;
+  bool connect =
+      path.subresource == "exec" || path.subresource == "attach" || path.subresource == "portforward" || path.subresource == "proxy";
+  bool allowed = connect || std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
+  if (path.subresource.empty() && resource->namespaced && path.ns.empty() && verb != "list" && verb != "watch") allowed = false;
+  if (path.subresource.empty() && path.name.empty() && (verb == "update" || verb == "patch")) allowed = false;
+  if (path.subresource.empty() && !path.name.empty() && verb == "create") allowed = false;
+  if (!allowed) {
+    SendError(*exchange, MethodNotAllowed());
+    return;
+  }
+  if (request.body_too_large) {
+    SendError(*exchange, TooLarge("limit is 3145728"));
+    return;
+  }
+  Call call{.resources = std::move(resources),
+            .resource = std::move(resource),
+            .ns = path.ns,
+            .name = path.name,
+            .subresource = path.subresource,
+            .query = std::move(query),
+            .user = user,
+            .user_agent = std::string(request.headers.Get("user-agent")),
+            .content_type = std::string(request.headers.Get("content-type")),
+            .body = request.body,
+            .warnings = {}};
+  Dispatch(exchange, std::move(call), verb);
+}
+
+void Router::Dispatch(const Exchange& exchange, Call call, const std::string& verb) {
+  const HttpRequest& request = exchange->request();
+  if (call.resource->storage == "/pods" && !call.subresource.empty() && pods_.Handles(call.subresource)) {
+    pods_.Handle(exchange, call);
+    return;
+  }
+  bool is_list = verb == "list" || verb == "deletecollection";
+  Result<AnswerForm> form = Negotiate(request.headers.GetAll("accept"), call.resource->custom != nullptr, true, is_list);
+  if (!form) {
+    SendError(*exchange, form.error());
+    return;
+  }
+  if (call.query.Flag("pretty")) form->pretty = true;
+  if (form->transform == Transform::kTable) {
+    if (auto ok = CheckIncludeObject(call.query.Get("includeObject")); !ok) {
+      SendError(*exchange, ok.error(), *form);
+      return;
+    }
+  }
+  EncodeContext encode{
+      .resource = call.resource.get(), .form = *form, .now = core_.Now(), .include_object = std::string(call.query.Get("includeObject"))};
+  if (call.resource->custom && call.resource->custom->deprecated) call.warnings.push_back(call.resource->custom->deprecation_warning);
+  if (verb == "watch") {
+    if (auto ok = StartWatch(core_, call, encode, exchange, WarningHeaders(call), faults_); !ok) SendError(*exchange, ok.error(), *form);
+    return;
+  }
+  if (verb == "list" && faults_.TakeGone(call.resource->resource, "list")) {
+    SendError(*exchange, Expired("The resourceVersion for the provided list is too old."), *form);
+    return;
+  }
+  Result<Answer> answer = call.subresource.empty() ? Run(call, verb) : RunSubresource(call, verb);
+  HttpHeaders headers = WarningHeaders(call);
+  if (!answer) {
+    SendError(*exchange, answer.error(), *form, std::move(headers));
+    return;
+  }
+  Result<Encoded> encoded = EncodeAnswer(*answer, encode);
+  if (!encoded) {
+    SendError(*exchange, encoded.error(), *form);
+    return;
+  }
+  Send(*exchange, answer->status, *std::move(encoded), std::move(headers));
+}
+
+Result<Answer> Router::Run(Call& call, const std::string& verb) {
+  if (verb == "get") return core_.Get(call);
+  if (verb == "list") return core_.List(call);
+  if (verb == "create") {
+    if (IsReview(*call.resource)) return CreateReview(core_, call, tokens_);
+    if (call.resource->resource == "bindings" && call.resource->group.empty()) return CreateBinding(core_, call);
+    return core_.Create(call);
+  }
+  if (verb == "update") return core_.Update(call);
+  if (verb == "patch") return core_.Patch(call);
+  if (verb == "delete") return core_.Delete(call);
+  if (verb == "deletecollection") return core_.DeleteCollection(call);
+  return MethodNotAllowed();
+}
+
+Result<Answer> Router::RunSubresource(Call& call, const std::string& verb) {
+  const std::string& name = call.subresource;
+  if (name == "scale") {
+    if (verb == "get") return GetScale(core_, call);
+    return WriteScale(core_, call, verb == "patch");
+  }
+  if (name == "eviction") return CreateEviction(core_, call);
+  if (name == "binding") return CreateBinding(core_, call);
+  if (name == "token") return CreateToken(core_, call, tokens_);
+  if (verb == "get") return core_.Get(call);
+  if (verb == "update") return core_.Update(call);
+  if (verb == "patch") return core_.Patch(call);
+  return MethodNotAllowed();
+}
+
+}  // namespace kube::apiserver

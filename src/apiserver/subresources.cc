@@ -1,0 +1,323 @@
+#include "apiserver/subresources.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apiserver/errors.h"
+#include "apiserver/object_meta.h"
+#include "kube/api/authentication/v1.h"
+#include "kube/api/authorization/v1.h"
+#include "kube/api/autoscaling/v1.h"
+#include "kube/api/core/v1.h"
+#include "kube/api/policy/v1.h"
+#include "kube/codec/json.h"
+#include "kube/codec/patch.h"
+#include "kube/codec/protobuf.h"
+#include "kube/codec/yaml.h"
+#include "kube/meta/selector.h"
+
+namespace kube::apiserver {
+namespace {
+
+// A body of a kind that is not the resource's own.
+template <typename T>
+Result<T> DecodeBody(const Call& call) {
+  Result<Encoding> encoding = BodyEncoding(call.content_type, false);
+  if (!encoding) return encoding.error();
+  const KindInfo& kind = *T::kType.kind;
+  Result<T> out = *encoding == Encoding::kProtobuf ? FromProtobuf<T>(call.body)
+                  : *encoding == Encoding::kYaml   ? FromYaml<T>(call.body)
+                                                   : FromJson<T>(call.body);
+  if (!out) {
+    return BadRequest(
+        fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", kind.kind, kind.version, out.error().message()));
+  }
+  return out;
+}
+
+template <typename T>
+Result<Answer> Reply(const T& object, int status) {
+  Result<Value> value = ToValue(object);
+  if (!value) return InternalError(value.error().ToString());
+  return Answer{.status = status, .object = *std::move(value), .is_resource = false};
+}
+
+const Value* AtPath(const Value& object, std::string_view path) {
+  const Value* at = &object;
+  while (at != nullptr && !path.empty()) {
+    std::size_t dot = path.find('.');
+    at = at->Find(path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return at;
+}
+
+void SetPath(Value& object, std::string_view path, Value value) {
+  std::size_t dot = path.find('.');
+  if (dot == std::string_view::npos) {
+    object[path] = std::move(value);
+  } else {
+    SetPath(object[path.substr(0, dot)], path.substr(dot + 1), std::move(value));
+  }
+}
+
+std::string ReplicasPath(const ServedResource& r) { return r.custom ? r.custom->spec_replicas : "spec.replicas"; }
+
+Result<Value> ScaleOf(const ServedResource& r, const Value& object) {
+  Value meta = Value::Object();
+  for (const char* member : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) {
+    if (const Value* found = MetaOf(object).Find(member)) meta[member] = *found;
+  }
+  Value spec = Value::Object(), status = Value::Object();
+  const Value* replicas = AtPath(object, ReplicasPath(r));
+  if (r.custom && replicas == nullptr) {
+    return InternalError(fmt::format("the spec replicas field \".{}\" does not exist", r.custom->spec_replicas));
+  }
+  if (replicas != nullptr && replicas->int_value() != 0) spec["replicas"] = *replicas;
+  const Value* now = AtPath(object, r.custom ? r.custom->status_replicas : "status.replicas");
+  status["replicas"] = now != nullptr ? now->int_value() : 0;
+  if (r.custom) {
+    if (const Value* selector = AtPath(object, r.custom->label_selector); !r.custom->label_selector.empty() && selector != nullptr) {
+      status["selector"] = *selector;
+    }
+  } else if (const Value* selector = AtPath(object, "spec.selector")) {
+    Result<Selector> parsed = Error::Invalid("");
+    if (r.storage == "/replicationcontrollers") {
+      Map<String> labels;
+      for (const auto& [key, value] : selector->object()) labels.Append(key, value.string_value());
+      parsed = Selector::FromLabels(labels);
+    } else if (Result<meta::v1::LabelSelector> typed = FromValue<meta::v1::LabelSelector>(*selector)) {
+      parsed = Selector::FromLabelSelector(*typed);
+    }
+    if (parsed) status["selector"] = parsed->ToString();
+  }
+  return Value::Object({{"kind", "Scale"}, {"apiVersion", "autoscaling/v1"}, {"metadata", meta}, {"spec", spec}, {"status", status}});
+}
+
+}  // namespace
+
+Result<Answer> GetScale(ApiCore& core, Call& call) {
+  Result<ObjectPtr> found = core.Find(*call.resource, call.ns, call.name);
+  if (!found) return found.error();
+  Result<Value> scale = ScaleOf(*call.resource, FromStorage(*call.resource, (*found)->Parse()));
+  if (!scale) return scale.error();
+  return Answer{.object = *std::move(scale), .is_resource = false};
+}
+
+Result<Answer> WriteScale(ApiCore& core, Call& call, bool patch) {
+  const ServedResource& r = *call.resource;
+  std::string_view options = patch ? "PatchOptions" : "UpdateOptions";
+  Result<bool> dry_run = ParseDryRun(call.query, options);
+  if (!dry_run) return dry_run.error();
+  Result<std::string> manager = ParseFieldManager(call, options);
+  if (!manager) return manager.error();
+  ApiCore::UpdateRequest request{.subresource = "scale", .manager = *manager, .dry_run = *dry_run};
+  // The object itself is changed: as an ordinary update of one field.
+  Result<Answer> answer = core.ChangeObject(call, request, [&](const Value& live) -> Result<Value> {
+    Result<Value> current = ScaleOf(r, live);
+    if (!current) return current;
+    Value wanted;
+    if (patch) {
+      Result<Value> body = ParseJson(call.body);
+      if (!body) return BadRequest("error decoding patch: " + body.error().message());
+      std::string type = ParseAccept(call.content_type).empty() ? "" : ParseAccept(call.content_type).front().type;
+      if (type == "application/json-patch+json") {
+        Result<Value> patched = ApplyJsonPatch(*current, *body);
+        if (!patched) return StatusError(422, "Invalid", "the server rejected our request due to an error in our request");
+        wanted = *std::move(patched);
+      } else {
+        wanted = ApplyMergePatch(*current, *body);
+      }
+    } else {
+      Result<autoscaling::v1::Scale> scale = DecodeBody<autoscaling::v1::Scale>(call);
+      if (!scale) return scale.error();
+      if (!scale->metadata.name.empty() && scale->metadata.name != call.name) {
+        return BadRequest(
+            fmt::format("the name of the object ({}) does not match the name on the URL ({})", scale->metadata.name.view(), call.name));
+      }
+      Result<Value> value = ToValue(*scale);
+      if (!value) return value.error();
+      wanted = *std::move(value);
+    }
+    const Value& read = wanted;
+    const Value& replicas = read["spec"]["replicas"];
+    if (!replicas.is_null() && !replicas.is_int()) return BadRequest("spec.replicas: expected an integer");
+    if (replicas.int_value() < 0 && !r.custom) {
+      return Invalid("autoscaling", "Scale", call.name, {InvalidValue("spec.replicas", replicas, "must be greater than or equal to 0")});
+    }
+    std::string_view version = MetaOf(wanted)["resourceVersion"].string_value();
+    Value next = live;
+    if (!version.empty()) next["metadata"]["resourceVersion"] = version;
+    SetPath(next, ReplicasPath(r), replicas.int_value());
+    return next;
+  });
+  if (!answer) return answer;
+  Result<Value> scale = ScaleOf(r, answer->stored ? FromStorage(r, answer->stored->Parse()) : answer->object);
+  if (!scale) return scale.error();
+  return Answer{.object = *std::move(scale), .is_resource = false};
+}
+
+Result<Answer> CreateEviction(ApiCore& core, Call& call) {
+  Result<policy::v1::Eviction> eviction = DecodeBody<policy::v1::Eviction>(call);
+  if (!eviction) return eviction.error();
+  if (!eviction->metadata.name.empty() && eviction->metadata.name != call.name) {
+    return BadRequest("name in URL does not match name in Eviction object");
+  }
+  Result<ObjectPtr> pod = core.Find(*call.resource, call.ns, call.name);
+  if (!pod) return pod.error();
+  // A disruption budget that is used up says no.
+  for (const ObjectPtr& object : core.store().List("policy/poddisruptionbudgets", call.ns).objects) {
+    Value budget = object->Parse();
+    Result<meta::v1::LabelSelector> selector = FromValue<meta::v1::LabelSelector>(std::as_const(budget)["spec"]["selector"]);
+    if (!selector) continue;
+    Result<Selector> matcher = Selector::FromLabelSelector(*selector);
+    if (!matcher || !matcher->Matches((*pod)->labels)) continue;
+    const Value& status = std::as_const(budget)["status"];
+    if (status["disruptionsAllowed"].int_value() > 0) continue;
+    Error::Payload payload = TooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0).payload();
+    payload.causes.push_back({"DisruptionBudget",
+                              fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", object->name,
+                                          status["desiredHealthy"].int_value(), status["currentHealthy"].int_value()),
+                              ""});
+    return Error(std::move(payload));
+  }
+  DeleteOptions options;
+  if (eviction->delete_options) {
+    options.grace_seconds = eviction->delete_options->grace_period_seconds;
+    if (eviction->delete_options->preconditions) {
+      options.uid = eviction->delete_options->preconditions->uid.value_or(String()).str();
+      options.resource_version = eviction->delete_options->preconditions->resource_version.value_or(String()).str();
+    }
+    options.dry_run = !eviction->delete_options->dry_run.empty();
+  }
+  Result<Answer> deleted = core.DeleteObject(*call.resource, call.ns, call.name, options);
+  if (!deleted) return deleted;
+  return Answer{.status = 201,
+                .object = Value::Object(
+                    {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::Object()}, {"status", "Success"}, {"code", 201}}),
+                .is_resource = false};
+}
+
+Result<Answer> CreateBinding(ApiCore& core, Call& call) {
+  Result<core::v1::Binding> binding = DecodeBody<core::v1::Binding>(call);
+  if (!binding) return binding.error();
+  ResourcePtr pods = call.resources->Find("", "v1", "pods");
+  std::string name = call.subresource.empty() ? binding->metadata.name.str() : call.name;
+  std::string node = binding->target.name.str();
+  if (node.empty()) return Invalid("", "Binding", name, {Required("target.name")});
+  std::string now = core.Now().ToString();
+  Result<ObjectPtr> bound = core.Rewrite(*pods, call.ns, name, [&](const Value& live) -> Result<Value> {
+    if (IsDeleting(live))
+      return Conflict("", "pods/binding", name, fmt::format("pod {} is being deleted, cannot be assigned to a host", name));
+    std::string_view assigned = live["spec"]["nodeName"].string_value();
+    if (!assigned.empty())
+      return Conflict("", "pods/binding", name, fmt::format("pod {} is already assigned to node \"{}\"", name, assigned));
+    Value next = live;
+    next["spec"]["nodeName"] = node;
+    Value condition =
+        Value::Object({{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", Value()}, {"lastTransitionTime", now}});
+    List<Value>& conditions = next["status"]["conditions"].MutableList();
+    conditions.erase_if([](const Value& c) { return c["type"].string_value() == "PodScheduled"; });
+    conditions.push_back(std::move(condition));
+    return next;
+  });
+  if (!bound) return bound.error();
+  return Answer{.status = 201,
+                .object = Value::Object(
+                    {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::Object()}, {"status", "Success"}, {"code", 201}}),
+                .is_resource = false};
+}
+
+Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens) {
+  Result<authentication::v1::TokenRequest> request = DecodeBody<authentication::v1::TokenRequest>(call);
+  if (!request) return request.error();
+  Result<ObjectPtr> account = core.Find(*call.resource, call.ns, call.name);
+  if (!account) return account.error();
+  std::int64_t lifetime = request->spec.expiration_seconds.value_or(3600);
+  if (lifetime < 600) {
+    return Invalid("authentication.k8s.io", "TokenRequest", "",
+                   {InvalidValue("spec.expirationSeconds", lifetime, "may not specify a duration less than 10 minutes")});
+  }
+  std::string audience = "https://kubernetes.default.svc.cluster.local";
+  if (!request->spec.audiences.empty()) audience = std::as_const(request->spec.audiences)[0].str();
+  Time now = core.Now();
+  request->metadata.name = call.name;
+  request->metadata.namespace_ = call.ns;
+  request->metadata.creation_timestamp = now;
+  request->spec.expiration_seconds = lifetime;
+  if (request->spec.audiences.empty()) request->spec.audiences.push_back(audience);
+  request->status.token = tokens.IssueServiceAccount(call.ns, call.name, (*account)->uid, audience, now, lifetime);
+  request->status.expiration_timestamp = now + Duration::FromNanoseconds(lifetime * 1'000'000'000);
+  return Reply(*request, 201);
+}
+
+bool IsReview(const ServedResource& r) {
+  return r.resource.ends_with("reviews") && (r.group == "authentication.k8s.io" || r.group == "authorization.k8s.io");
+}
+
+Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
+  const std::string& kind = call.resource->kind;
+  if (kind == "TokenReview") {
+    Result<authentication::v1::TokenReview> review = DecodeBody<authentication::v1::TokenReview>(call);
+    if (!review) return review.error();
+    if (review->spec.token.empty()) return BadRequest("token is required for TokenReview in authentication");
+    if (std::optional<User> user = tokens.Find(review->spec.token, core.Now())) {
+      review->status.authenticated = true;
+      review->status.user.username = user->name;
+      review->status.user.uid = user->uid;
+      for (const std::string& group : user->groups) review->status.user.groups.push_back(group);
+    } else {
+      review->status.error = "[invalid bearer token]";
+    }
+    return Reply(*review, 201);
+  }
+  if (kind == "SelfSubjectReview") {
+    Result<authentication::v1::SelfSubjectReview> review = DecodeBody<authentication::v1::SelfSubjectReview>(call);
+    if (!review) return review.error();
+    review->metadata.creation_timestamp = core.Now();
+    review->status.user_info.username = call.user.name;
+    review->status.user_info.uid = call.user.uid;
+    for (const std::string& group : call.user.groups) review->status.user_info.groups.push_back(group);
+    return Reply(*review, 201);
+  }
+  if (kind == "SelfSubjectRulesReview") {
+    Result<authorization::v1::SelfSubjectRulesReview> review = DecodeBody<authorization::v1::SelfSubjectRulesReview>(call);
+    if (!review) return review.error();
+    review->status.resource_rules.push_back({.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}});
+    review->status.non_resource_rules.push_back({.verbs = {"*"}, .non_resource_urls = {"*"}});
+    return Reply(*review, 201);
+  }
+  auto allow = [](auto& review, const ServedResource& r) -> Result<Answer> {
+    const auto& spec = review.spec;
+    std::vector<FieldError> errors;
+    if (!spec.resource_attributes && !spec.non_resource_attributes) {
+      errors.push_back(
+          InvalidValue("spec.resourceAttributes", Value(), "exactly one of nonResourceAttributes or resourceAttributes must be specified"));
+    }
+    if constexpr (requires { spec.user; }) {
+      if (spec.user.empty() && spec.groups.empty()) {
+        errors.push_back(InvalidValue("spec.user", "", "at least one of user or group must be specified"));
+      }
+    }
+    if (!errors.empty()) return Invalid(r.group, "", "", errors);
+    review.status.allowed = true;
+    review.status.reason = "this server allows everything to authenticated users";
+    return Reply(review, 201);
+  };
+  if (kind == "SelfSubjectAccessReview") {
+    Result<authorization::v1::SelfSubjectAccessReview> review = DecodeBody<authorization::v1::SelfSubjectAccessReview>(call);
+    if (!review) return review.error();
+    return allow(*review, *call.resource);
+  }
+  if (kind == "LocalSubjectAccessReview") {
+    Result<authorization::v1::LocalSubjectAccessReview> review = DecodeBody<authorization::v1::LocalSubjectAccessReview>(call);
+    if (!review) return review.error();
+    return allow(*review, *call.resource);
+  }
+  Result<authorization::v1::SubjectAccessReview> review = DecodeBody<authorization::v1::SubjectAccessReview>(call);
+  if (!review) return review.error();
+  return allow(*review, *call.resource);
+}
+
+}  // namespace kube::apiserver

@@ -1,0 +1,27 @@
+// Subresources that are no plain read or write of their object, and kinds that are answered without being stored.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "apiserver/core.h"
+#include "apiserver/tokens.h"
+#include "kube/base/result.h"
+
+namespace kube::apiserver {
+
+// scale of Deployments, ReplicaSets, StatefulSets, ReplicationControllers and custom resources.
+Result<Answer> GetScale(ApiCore& core, Call& call);
+Result<Answer> WriteScale(ApiCore& core, Call& call, bool patch);
+
+// pods/eviction, pods/binding and bindings, serviceaccounts/token.
+Result<Answer> CreateEviction(ApiCore& core, Call& call);
+Result<Answer> CreateBinding(ApiCore& core, Call& call);
+Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens);
+
+// TokenReview, SelfSubjectReview and the access reviews. Everybody who is authenticated may do everything: RBAC comes later.
+bool IsReview(const ServedResource& resource);
+Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens);
+
+}  // namespace kube::apiserver

@@ -1,0 +1,43 @@
+// Tokens: who has which bearer token.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apiserver/request.h"
+#include "kube/base/mutex.h"
+#include "kube/value/time.h"
+
+namespace kube::apiserver {
+
+// Tokens are random; the table is what makes them good. Those of service accounts have the form of a JWT, so that clients can read their
+// claims, and no signature: nothing outside this server could check one.
+//
+// Thread safety: all functions may be called from any thread.
+class Tokens {
+ public:
+  // 32 random bytes in base64.
+  static std::string Random();
+
+  void Add(std::string token, User user, std::optional<Time> expires = std::nullopt);
+  std::optional<User> Find(std::string_view token, Time now) const;
+
+  // A new token of a service account.
+  std::string IssueServiceAccount(std::string_view ns, std::string_view name, std::string_view uid, const std::string& audience, Time now,
+                                  std::int64_t lifetime_seconds);
+
+ private:
+  struct Entry {
+    User user;
+    std::optional<Time> expires;
+  };
+  mutable Mutex mu_;
+  std::map<std::string, Entry, std::less<>> entries_ KUBE_GUARDED_BY(mu_);
+};
+
+std::string Base64UrlEncode(std::string_view bytes);
+std::optional<std::string> Base64UrlDecode(std::string_view text);
+
+}  // namespace kube::apiserver

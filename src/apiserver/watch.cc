@@ -1,0 +1,246 @@
+#include "apiserver/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+#include "apiserver/errors.h"
+#include "kube/base/mutex.h"
+#include "kube/codec/json.h"
+
+namespace kube::apiserver {
+namespace {
+
+// A client that falls this far behind is cut off, as the real server does with watchers that do not keep up.
+constexpr std::size_t kMaxBuffered = std::size_t{256} << 20;
+
+std::string_view NameOf(EventType type) {
+  switch (type) {
+    case EventType::kAdded:
+      return "ADDED";
+    case EventType::kModified:
+      return "MODIFIED";
+    case EventType::kDeleted:
+      return "DELETED";
+  }
+  return "";
+}
+
+// The frame of one event is the same for all watchers that asked for the same form: the last one is kept per thread, since delivery
+// runs through all watchers with one event at a time.
+struct FrameCache {
+  ObjectPtr object;  // keeps the address from being used again
+  EventType type = EventType::kAdded;
+  std::string form;
+  std::shared_ptr<const std::string> frame;
+};
+
+class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStream> {
+ public:
+  WatchStream(ApiCore& core, Call call, EncodeContext encode, ResourcePtr resource, ListSelection selection,
+              std::shared_ptr<serve::HttpExchange> exchange, Faults& faults)
+      : core_(core),
+        resource_(std::move(resource)),
+        encode_(std::move(encode)),
+        ns_(std::move(call.ns)),
+        selection_(std::move(selection)),
+        exchange_(std::move(exchange)),
+        faults_(faults) {
+    encode_.resource = resource_.get();
+    if (!call.name.empty()) name_ = std::move(call.name);
+    form_key_ = fmt::format("{}/{}/{}/{}", resource_->api_version(), static_cast<int>(encode_.form.encoding),
+                            static_cast<int>(encode_.form.transform), encode_.form.transform_version);
+  }
+
+  void Open(bool bookmarks, std::chrono::seconds timeout) {
+    bookmarks_ = bookmarks;
+    std::weak_ptr<WatchStream> weak = weak_from_this();
+    exchange_->OnClose([weak] {
+      if (auto self = weak.lock()) self->closed_.store(true, std::memory_order_release);
+    });
+    MutexLock lock(mu_);
+    timer_ = core_.clock()->AddTimerAfter(timeout, [weak] {
+      auto self = weak.lock();
+      if (!self) return;
+      // A last word on how far the client got, so that it can go on from there.
+      if (self->bookmarks_ && !self->closed()) self->core_.store().SendProgress(self->resource_->storage, *self);
+      self->End();
+    });
+  }
+
+  // A last event, then the end.
+  void Fail(const Error& error) {
+    exchange_->Write(EncodeEvent("ERROR", ToStatus(error), encode_));
+    End();
+  }
+
+  void SendInitial(const Snapshot& snapshot) {
+    for (const ObjectPtr& object : snapshot.objects) {
+      if (Wants(*object)) Send(EventType::kAdded, object);
+    }
+  }
+
+  void SendBookmark(std::uint64_t version, bool initial_end) {
+    Value meta = Value::Object({{"resourceVersion", std::to_string(version)}});
+    if (initial_end) meta["annotations"] = Value::Object({{"k8s.io/initial-events-end", "true"}});
+    Value object;
+    if (encode_.form.transform == Transform::kTable) {
+      object = Value::Object({{"kind", "Table"},
+                              {"apiVersion", "meta.k8s.io/" + encode_.form.transform_version},
+                              {"metadata", Value::Object({{"resourceVersion", std::to_string(version)}})},
+                              {"columnDefinitions", Value()},
+                              {"rows", Value::Array()}});
+    } else {
+      bool partial = encode_.form.transform == Transform::kPartialMetadata;
+      object = Value::Object({{"kind", partial ? "PartialObjectMetadata" : resource_->kind},
+                              {"apiVersion", partial ? "meta.k8s.io/" + encode_.form.transform_version : resource_->api_version()},
+                              {"metadata", std::move(meta)}});
+    }
+    exchange_->Write(EncodeEvent("BOOKMARK", object, encode_));
+  }
+
+  // ---- Watcher ----
+  void OnEvent(const StoreEvent& event) override {
+    if (closed()) return;
+    if (!faults_.any_watch_faults()) {
+      Deliver(event);
+      return;
+    }
+    for (const StoreEvent& e : faults_.FilterEvent(resource_->resource, this, event)) Deliver(e);
+  }
+
+  void OnProgress(std::uint64_t version) override {
+    if (bookmarks_ && !closed()) SendBookmark(version, false);
+  }
+
+  bool closed() const override { return closed_.load(std::memory_order_acquire); }
+
+  void End() {
+    closed_.store(true, std::memory_order_release);
+    exchange_->Finish();
+  }
+
+ private:
+  bool Wants(const StoredObject& object) const {
+    if (!ns_.empty() && object.ns != ns_) return false;
+    if (!name_.empty() && object.name != name_) return false;
+    return selection_.empty() || selection_.Matches(object);
+  }
+
+  // What the event is to somebody who sees only part of the objects.
+  void Deliver(const StoreEvent& event) {
+    bool now = event.type != EventType::kDeleted && Wants(*event.object);
+    bool before = event.previous != nullptr && Wants(*event.previous);
+    if (now && before) {
+      Send(EventType::kModified, event.object);
+    } else if (now) {
+      Send(EventType::kAdded, event.object);
+    } else if (before) {
+      if (event.type == EventType::kDeleted) {
+        Send(EventType::kDeleted, event.object);
+        return;
+      }
+      // It left the selection: its last state that was seen, with the version of the change.
+      auto last = std::make_shared<StoredObject>(*event.previous);
+      Value value = last->Parse();
+      value["metadata"]["resourceVersion"] = std::to_string(event.version);
+      last->version = event.version;
+      last->json = std::make_shared<const std::string>(ToJson(value));
+      Send(EventType::kDeleted, last);
+    }
+  }
+
+  void Send(EventType type, const ObjectPtr& object) {
+    thread_local FrameCache cache;
+    bool table = encode_.form.transform == Transform::kTable;
+    if (!table && cache.object == object && cache.type == type && cache.form == form_key_) {
+      Write(cache.frame);
+      return;
+    }
+    encode_.now = core_.Now();
+    Result<std::shared_ptr<const std::string>> frame = EncodeEvent(NameOf(type), *object, encode_, first_);
+    if (!frame) {
+      Fail(frame.error());
+      return;
+    }
+    first_ = false;
+    if (!table) cache = {object, type, form_key_, *frame};
+    Write(*std::move(frame));
+  }
+
+  void Write(const std::shared_ptr<const std::string>& frame) {
+    if (exchange_->buffered_bytes() > kMaxBuffered) {
+      closed_.store(true, std::memory_order_release);
+      exchange_->Abort();
+      return;
+    }
+    if (!exchange_->Write(frame)) closed_.store(true, std::memory_order_release);
+  }
+
+  ApiCore& core_;
+  ResourcePtr resource_;
+  EncodeContext encode_;
+  std::string ns_, name_, form_key_;
+  ListSelection selection_;
+  std::shared_ptr<serve::HttpExchange> exchange_;
+  Faults& faults_;
+  bool bookmarks_ = false;
+  bool first_ = true;  // used by the delivering thread only
+  std::atomic<bool> closed_{false};
+  Mutex mu_;
+  Timer timer_ KUBE_GUARDED_BY(mu_);
+};
+
+}  // namespace
+
+Result<void> StartWatch(ApiCore& core, Call& call, const EncodeContext& encode, const std::shared_ptr<serve::HttpExchange>& exchange,
+                        serve::HttpHeaders headers, Faults& faults) {
+  const Query& q = call.query;
+  if (auto ok = CheckListOptions(q, true); !ok) return ok;
+  Result<ListSelection> selection = core.ParseSelection(call);
+  if (!selection) return selection.error();
+  std::string_view version_text = q.Get("resourceVersion");
+  Result<std::uint64_t> version = ParseVersion(version_text);
+  if (!version) return UnforeseenError(version.error().message());
+  bool bookmarks = q.Flag("allowWatchBookmarks");
+  // A watch from no version with bookmarks is a streaming list.
+  bool initial_events = q.Has("sendInitialEvents") ? q.Flag("sendInitialEvents") : bookmarks && *version == 0;
+  // Without a limit the real server ends a watch after 30 to 60 minutes.
+  std::chrono::seconds timeout(1800 + static_cast<std::int64_t>(std::hash<std::string>()(exchange->request().peer) % 1800));
+  if (std::string_view text = q.Get("timeoutSeconds"); !text.empty()) {
+    std::int64_t n = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      return BadRequest(fmt::format("strconv.ParseInt: parsing \"{}\": invalid syntax", text));
+    }
+    if (n > 0) timeout = std::chrono::seconds(n);
+  }
+  ResourcePtr resource = call.resource;
+  auto stream = std::make_shared<WatchStream>(core, call, encode, resource, *std::move(selection), exchange, faults);
+  headers.Add("content-type", WatchContentType(encode.form));
+  headers.Add("cache-control", "no-cache, private");
+  exchange->Start(200, std::move(headers));
+  stream->Open(bookmarks, timeout);
+  if (faults.TakeGone(resource->resource)) {
+    stream->Fail(Expired("too old resource version: the test asked for it"));
+    return {};
+  }
+  bool from_now = *version == 0 && version_text != "0" ? !q.Has("sendInitialEvents") || initial_events : *version == 0;
+  if (initial_events || from_now) {
+    // Start with what is there as ADDED events, unless the client said that it does not want them.
+    bool send = initial_events || !q.Has("sendInitialEvents");
+    core.store().WatchFromNow(resource->storage, stream, [&](const Snapshot& snapshot) {
+      if (send) stream->SendInitial(snapshot);
+      if (initial_events && bookmarks) stream->SendBookmark(snapshot.version, true);
+    });
+    return {};
+  }
+  if (Result<void> ok = core.store().Watch(resource->storage, *version, stream); !ok) stream->Fail(ok.error());
+  return {};
+}
+
+}  // namespace kube::apiserver

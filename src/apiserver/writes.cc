@@ -1,0 +1,456 @@
+// create, update, patch and apply.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "apiserver/core.h"
+#include "apiserver/errors.h"
+#include "apiserver/object_meta.h"
+#include "kube/codec/json.h"
+#include "kube/codec/patch.h"
+#include "kube/codec/yaml.h"
+
+namespace kube::apiserver {
+namespace {
+
+// How often a write is tried again when others come between. The real server's patch gives up after five; its updates never do.
+constexpr int kMaxTries = 100;
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+// "Pod in version "v1" cannot be handled as a Pod: why" -> why
+std::string AfterColon(const std::string& message) {
+  constexpr std::string_view kHead = " cannot be handled as a ";
+  std::size_t head = message.find(kHead);
+  std::size_t colon = head == std::string::npos ? std::string::npos : message.find(": ", head);
+  return colon == std::string::npos ? message : message.substr(colon + 2);
+}
+
+// As Go's %+v prints what it read from JSON.
+std::string GoText(const Value& value) {
+  std::string out;
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.object()) out += (out.empty() ? "" : " ") + key.str() + ":" + GoText(member);
+    return "map[" + out + "]";
+  }
+  if (value.is_list()) {
+    for (const Value& item : value.list()) out += (out.empty() ? "" : " ") + GoText(item);
+    return "[" + out + "]";
+  }
+  if (value.is_string()) return value.string_value().str();
+  return value.is_null() ? "<nil>" : ToJson(value);
+}
+
+std::string MediaTypeOf(std::string_view content_type) {
+  std::vector<MediaRange> ranges = ParseAccept(content_type);
+  return ranges.empty() ? std::string() : ranges.front().type;
+}
+
+const std::vector<std::string> kPatchTypes = {"application/json-patch+json", "application/merge-patch+json",
+                                              "application/strategic-merge-patch+json", "application/apply-patch+yaml"};
+
+Result<Value> PatchValue(const ServedResource& r, const std::string& type, const Value& live, std::string_view body) {
+  if (type == "application/json-patch+json") {
+    Result<Value> patch = ParseJson(body);
+    if (!patch) return BadRequest("error decoding patch: " + patch.error().message());
+    if (!patch->is_list())
+      return BadRequest("error decoding patch: json: cannot unmarshal " + std::string(patch->kind_name()) +
+                        " into Go value of type jsonpatch.Patch");
+    Result<Value> patched = ApplyJsonPatch(live, *patch);
+    if (patched) return patched;
+    return PatchDoesNotApply();
+  }
+  Result<Value> patch = ParseJson(body);
+  if (!patch) return BadRequest("error decoding patch: " + patch.error().message());
+  if (!patch->is_object()) return BadRequest("error decoding patch: the patch is no object");
+  if (type == "application/merge-patch+json") return ApplyMergePatch(live, *patch);
+  Result<Value> patched = ApplyStrategicMergePatch(*r.type, live, *patch);
+  if (!patched) return UnforeseenError(patched.error().message());
+  return patched;
+}
+
+}  // namespace
+
+Result<bool> ParseDryRun(const Query& query, std::string_view options_kind) {
+  std::vector<std::string> values = query.All("dryRun");
+  if (values.empty()) return false;
+  std::vector<FieldError> errors;
+  for (const std::string& value : values) {
+    if (value != "All") {
+      // The list prints as a whole, as Go prints it.
+      Value list = Value::Array();
+      for (const std::string& v : values) list.MutableList().push_back(v);
+      errors.push_back(NotSupported("dryRun", list, {"All"}));
+      break;
+    }
+  }
+  if (!errors.empty()) return Invalid("meta.k8s.io", options_kind, "", errors);
+  return true;
+}
+
+Result<std::string> ParseFieldManager(const Call& call, std::string_view options_kind) {
+  std::string_view given = call.query.Get("fieldManager");
+  if (!given.empty()) {
+    if (given.size() > 128) return Invalid("meta.k8s.io", options_kind, "", {TooLong("fieldManager", 128)});
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      auto c = static_cast<unsigned char>(given[i]);
+      if (c >= 0x20 && c != 0x7f) continue;
+      return Invalid("meta.k8s.io", options_kind, "",
+                     {InvalidValue("fieldManager", Value(given), fmt::format("invalid character U+{:04X} (at position {})", c, i))});
+    }
+    return std::string(given);
+  }
+  std::string_view agent = call.user_agent;
+  return std::string(agent.substr(0, agent.find('/')).substr(0, 128));
+}
+
+Result<void> ReportProblems(Call& call, const std::vector<std::string>& problems, FieldValidation validation) {
+  if (problems.empty() || validation == FieldValidation::kIgnore) return {};
+  if (validation == FieldValidation::kWarn) {
+    call.warnings.insert(call.warnings.end(), problems.begin(), problems.end());
+    return {};
+  }
+  std::string all;
+  for (const std::string& p : problems) all += (all.empty() ? "" : ", ") + p;
+  const ServedResource& r = *call.resource;
+  return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}", r.kind, r.version, all));
+}
+
+Result<std::uint64_t> ParseVersion(std::string_view text) {
+  std::uint64_t out = 0;
+  if (text.empty()) return out;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error == std::errc() && end == text.data() + text.size()) return out;
+  return Error::Invalid(fmt::format("resourceVersion: Invalid value: \"{0}\": strconv.ParseUint: parsing \"{0}\": invalid syntax", text));
+}
+
+FieldManagerTarget ApiCore::TargetFor(const Call& call, const Value& object) const {
+  const ServedResource& r = *call.resource;
+  FieldManagerTarget target{.schema = r.schema, .api_version = r.api_version(), .kind = r.kind};
+  if (r.builtin != nullptr) {
+    target.reset_fields = ResetFieldsOf(r.group, r.resource, call.subresource);
+  } else if (r.custom->has_status) {
+    if (call.subresource == "status") {
+      // Everything but the status.
+      FieldSet all;
+      for (const auto& [key, value] : object.object()) {
+        if (key != "status") all.Insert({PathElement::Field(key)});
+      }
+      target.reset_fields = ResetFields(std::move(all));
+    } else {
+      target.reset_fields = ResetFields({"status"});
+    }
+  }
+  std::shared_ptr<const Resources> resources = call.resources;
+  ResourcePtr self = call.resource;
+  target.convert = [resources, self](const Value& value, std::string_view api_version) -> std::optional<VersionedObject> {
+    if (api_version == self->api_version()) return VersionedObject{self->schema, value};
+    Result<GroupVersion> gv = GroupVersion::Parse(api_version);
+    if (!gv) return std::nullopt;
+    ResourcePtr other = resources->FindKind(gv->group, gv->version, self->kind);
+    if (!other || other->storage != self->storage) return std::nullopt;
+    return VersionedObject{other->schema, FromStorage(*other, ToStorage(*self, value))};
+  };
+  return target;
+}
+
+Result<void> ApiCore::CheckNamespace(const Call& call, std::string_view name) const {
+  const ServedResource& r = *call.resource;
+  if (!r.namespaced) return {};
+  ObjectPtr ns = store_.Get("/namespaces", "", call.ns);
+  if (!ns) return NotFound("", "namespaces", call.ns);
+  if (!ns->deleting) return {};
+  Error::Payload payload = Forbidden(r.group, r.resource, name,
+                                     fmt::format("unable to create new content in namespace {} because it is being terminated", call.ns))
+                               .payload();
+  payload.causes.push_back({"NamespaceTerminating", fmt::format("namespace {} is being terminated", call.ns), "metadata.namespace"});
+  return Error(std::move(payload));
+}
+
+Result<Value> ApiCore::RunChecks(const ServedResource& r, Value object, const Value* old) const {
+  std::vector<FieldError> errors;
+  for (const auto& [resource, check] : checks_) {
+    if (resource != r.storage) continue;
+    for (FieldError& e : check(object, old)) errors.push_back(std::move(e));
+  }
+  if (!errors.empty()) return Invalid(r.group, r.kind, NameOf(object), errors);
+  return object;
+}
+
+Result<Answer> ApiCore::StoreNew(Call& call, Value object, ServiceAllocation& services, bool dry_run) {
+  const ServedResource& r = *call.resource;
+  std::string name(NameOf(object));
+  if (dry_run) {
+    if (store_.Get(r.storage, NamespaceOf(object), name)) return AlreadyExists(r.group, r.resource, name);
+    return Answer{.status = 201, .object = std::move(object)};
+  }
+  Value stored = ToStorage(r, std::move(object));
+  Map<String> fields = SelectableValues(r, stored);
+  std::string ns(NamespaceOf(stored));
+  ObjectPtr put = store_.Put(r.storage, std::move(stored), std::move(fields), nullptr);
+  if (!put) {
+    ObjectPtr there = store_.Get(r.storage, ns, name);
+    return there && there->deleting ? BeingDeleted(r.group, r.resource, name) : AlreadyExists(r.group, r.resource, name);
+  }
+  services.Commit();
+  return Answer{.status = 201, .stored = std::move(put)};
+}
+
+Result<Answer> ApiCore::CreateFrom(Call& call, Decoded decoded, FieldValidation validation, std::string_view manager, bool dry_run) {
+  const ServedResource& r = *call.resource;
+  if (auto ok = ReportProblems(call, decoded.problems, validation); !ok) return ok.error();
+  Value object = std::move(decoded.object);
+  if (auto ok = SetNamespace(object, r, call.ns); !ok) return ok.error();
+  if (!MetaOf(object)["resourceVersion"].string_value().empty()) {
+    return UnforeseenError("resourceVersion should not be set on objects to be created");
+  }
+  bool generated = NameOf(object).empty() && !MetaOf(object)["generateName"].string_value().empty();
+  if (auto ok = CheckNamespace(call, NameOf(object)); !ok) return ok.error();
+  // A generated name that is taken is drawn again, as the real server does.
+  for (int attempt = 0;; ++attempt) {
+    Value draft = object;
+    PrepareMetaForCreate(draft, Now());
+    draft = UpdateManagedFields(TargetFor(call, draft), Value(), std::move(draft), {.manager = std::string(manager), .now = Now()});
+    ServiceAllocation services(services_);
+    WriteContext context{
+        .resource = r, .now = Now(), .services = &services, .user = &call.user, .admission = &admission_, .warnings = &call.warnings};
+    Result<Value> ready = PrepareCreate(std::move(draft), context);
+    if (!ready) return ready.error();
+    ready = RunChecks(r, *std::move(ready), nullptr);
+    if (!ready) return ready.error();
+    Result<Answer> answer = StoreNew(call, *std::move(ready), services, dry_run);
+    if (answer || !generated || attempt >= 7 || !IsAlreadyExists(answer.error())) return answer;
+  }
+}
+
+Result<Answer> ApiCore::Create(Call& call) {
+  const ServedResource& r = *call.resource;
+  Result<bool> dry_run = ParseDryRun(call.query, "CreateOptions");
+  if (!dry_run) return dry_run.error();
+  Result<FieldValidation> validation = ParseFieldValidation(call.query.Get("fieldValidation"), "CreateOptions");
+  if (!validation) return validation.error();
+  Result<std::string> manager = ParseFieldManager(call, "CreateOptions");
+  if (!manager) return manager.error();
+  Result<Encoding> encoding = BodyEncoding(call.content_type, r.custom != nullptr);
+  if (!encoding) return encoding.error();
+  Result<Decoded> decoded = DecodeObject(r, call.body, *encoding);
+  if (!decoded) return decoded.error();
+  return CreateFrom(call, *std::move(decoded), *validation, *manager, *dry_run);
+}
+
+Result<ObjectPtr> ApiCore::Find(const ServedResource& r, std::string_view ns, std::string_view name) const {
+  ObjectPtr found = store_.Get(r.storage, r.namespaced ? ns : std::string_view(), name);
+  if (!found) return NotFound(r.group, r.resource, name);
+  return found;
+}
+
+ObjectPtr ApiCore::Commit(const ServedResource& r, Value object, const ObjectPtr& current) {
+  Value stored = ToStorage(r, std::move(object));
+  const Value& meta = MetaOf(stored);
+  // A change that takes the last finalizer of an object that waits for its end is its end.
+  bool gone = IsDeleting(stored) && meta["finalizers"].list().empty() && meta["deletionGracePeriodSeconds"].int_value() == 0;
+  if (gone && r.storage == "/namespaces") gone = stored["spec"]["finalizers"].list().empty();
+  // Watchers see it as it was before that change.
+  if (gone) return Erase(r, current, current->Parse());
+  Map<String> fields = SelectableValues(r, stored);
+  return store_.Put(r.storage, std::move(stored), std::move(fields), current);
+}
+
+Result<ObjectPtr> ApiCore::Rewrite(const ServedResource& r, std::string_view ns, std::string_view name, const Change& change) {
+  for (int attempt = 0; attempt < kMaxTries; ++attempt) {
+    Result<ObjectPtr> current = Find(r, ns, name);
+    if (!current) return current;
+    Value live = FromStorage(r, (*current)->Parse());
+    Result<Value> wanted = change(live);
+    if (!wanted) return wanted.error();
+    if (*wanted == live) return current;
+    if (ObjectPtr put = Commit(r, *std::move(wanted), *current)) return put;
+  }
+  return ModifiedConflict(r.group, r.resource, name);
+}
+
+std::string ApiCore::UpdateRequest::DescribePatch(const Value& patched) const {
+  return strategic_patch.is_null() ? ToJson(patched) : GoText(strategic_patch);
+}
+
+Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const Change& change) {
+  const ServedResource& r = *call.resource;
+  for (int attempt = 0; attempt < kMaxTries; ++attempt) {
+    ObjectPtr current = store_.Get(r.storage, r.namespaced ? call.ns : std::string(), call.name);
+    if (!current && !request.may_create) return NotFound(r.group, r.resource, call.name);
+    Value live = current ? FromStorage(r, current->Parse()) : Value();
+    Result<Value> wanted = change(live);
+    if (!wanted) return wanted.error();
+    call.warnings.clear();  // of the last attempt only
+    Result<Decoded> decoded = DecodeObject(r, *wanted);
+    if (!decoded) {
+      if (!request.is_patch) return decoded.error();
+      return Invalid("", "", "", {InvalidValue("patch", request.DescribePatch(*wanted), AfterColon(decoded.error().message()))});
+    }
+    if (request.is_patch && request.validation == FieldValidation::kStrict && !decoded->problems.empty()) {
+      return Invalid("", "", "",
+                     {InvalidValue("patch", request.DescribePatch(*wanted), "strict decoding error: " + Joined(decoded->problems))});
+    }
+    if (auto ok = ReportProblems(call, decoded->problems, request.validation); !ok) return ok.error();
+    Value object = std::move(decoded->object);
+    if (auto ok = SetNamespace(object, r, call.ns); !ok) return ok.error();
+    std::string_view name = NameOf(object);
+    if (name.empty()) {
+      if (!request.is_apply && !request.is_patch) {
+        return BadRequest(fmt::format("the name of the object ({} based on URL) was undeterminable: name must be provided", call.name));
+      }
+      object["metadata"]["name"] = call.name;
+    } else if (name != call.name) {
+      return BadRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.name));
+    }
+    std::string_view uid = MetaOf(object)["uid"].string_value();
+    if (!current) {
+      if (!uid.empty() && request.is_apply) {
+        return Conflict(r.group, r.resource, call.name,
+                        fmt::format("uid mismatch: the provided object specified uid {}, and no existing object was found", uid));
+      }
+      request.created = true;
+      if (!request.is_apply) return CreateFrom(call, Decoded{std::move(object), {}}, request.validation, request.manager, request.dry_run);
+      if (auto ok = CheckNamespace(call, call.name); !ok) return ok.error();
+      PrepareMetaForCreate(object, Now());
+      ServiceAllocation services(services_);
+      WriteContext context{
+          .resource = r, .now = Now(), .services = &services, .user = &call.user, .admission = &admission_, .warnings = &call.warnings};
+      Result<Value> ready = PrepareCreate(std::move(object), context);
+      if (!ready) return ready.error();
+      ready = RunChecks(r, *std::move(ready), nullptr);
+      if (!ready) return ready.error();
+      Result<Answer> answer = StoreNew(call, *std::move(ready), services, request.dry_run);
+      if (!answer && IsAlreadyExists(answer.error())) continue;
+      return answer;
+    }
+    std::string_view version = MetaOf(object)["resourceVersion"].string_value();
+    std::string_view live_version = MetaOf(live)["resourceVersion"].string_value();
+    if (!uid.empty() && uid != MetaOf(live)["uid"].string_value() && !request.is_patch) {
+      std::string key = (r.custom ? r.group + "/" : std::string()) + r.resource + "/" + StoreKey(current->ns, current->name);
+      return Conflict(r.group, r.resource, call.name,
+                      fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: "
+                                  "Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                                  key, uid, current->uid));
+    }
+    if (version.empty() && !r.unconditional_update) {
+      return Invalid(r.group, r.kind, call.name,
+                     {InvalidValue("metadata.resourceVersion", r.custom ? Value(0) : Value(""), "must be specified for an update")});
+    }
+    if (!version.empty() && version != live_version) return ModifiedConflict(r.group, r.resource, call.name);
+    PrepareMetaForUpdate(object, live);
+    object["metadata"]["resourceVersion"] = live_version;
+    if (!request.is_apply) {
+      object = UpdateManagedFields(TargetFor(call, object), live, std::move(object),
+                                   {.manager = request.manager, .subresource = request.subresource, .now = Now()});
+    }
+    ServiceAllocation services(services_);
+    WriteContext context{
+        .resource = r, .now = Now(), .services = &services, .user = &call.user, .admission = &admission_, .warnings = &call.warnings};
+    // A scale is an update of the object as a whole.
+    std::string_view part = request.subresource == "scale" ? std::string_view() : std::string_view(request.subresource);
+    Result<Value> ready = PrepareUpdate(std::move(object), live, part, context);
+    if (!ready) return ready.error();
+    if (part.empty()) ready = RunChecks(r, *std::move(ready), &live);
+    if (!ready) return ready.error();
+    Value next = KeepTimestampsIfUnchanged(live, *std::move(ready));
+    if (next == live) return Answer{.stored = std::move(current)};  // nothing to write: the version stays
+    if (request.dry_run) return Answer{.object = std::move(next)};
+    if (ObjectPtr put = Commit(r, next, current)) {
+      services.Commit();
+      // What is answered is the object as it was written, also where that was its end.
+      bool gone = !store_.Get(r.storage, put->ns, put->name) && IsDeleting(next);
+      if (gone) return Answer{.object = std::move(next)};
+      return Answer{.stored = std::move(put)};
+    }
+    if (!version.empty() && !request.is_apply) return ModifiedConflict(r.group, r.resource, call.name);
+  }
+  return ModifiedConflict(r.group, r.resource, call.name);
+}
+
+Result<Answer> ApiCore::Update(Call& call) {
+  const ServedResource& r = *call.resource;
+  UpdateRequest request{.subresource = call.subresource, .may_create = r.create_on_update && call.subresource.empty()};
+  Result<bool> dry_run = ParseDryRun(call.query, "UpdateOptions");
+  if (!dry_run) return dry_run.error();
+  request.dry_run = *dry_run;
+  Result<FieldValidation> validation = ParseFieldValidation(call.query.Get("fieldValidation"), "UpdateOptions");
+  if (!validation) return validation.error();
+  Result<std::string> manager = ParseFieldManager(call, "UpdateOptions");
+  if (!manager) return manager.error();
+  request.manager = *manager;
+  Result<Encoding> encoding = BodyEncoding(call.content_type, r.custom != nullptr);
+  if (!encoding) return encoding.error();
+  Result<Decoded> decoded = DecodeObject(r, call.body, *encoding);
+  if (!decoded) return decoded.error();
+  if (auto ok = ReportProblems(call, decoded->problems, *validation); !ok) return ok.error();
+  std::vector<std::string> warnings = call.warnings;
+  Result<Answer> answer = ChangeObject(call, request, [&](const Value&) -> Result<Value> { return decoded->object; });
+  call.warnings.insert(call.warnings.begin(), warnings.begin(), warnings.end());
+  return answer;
+}
+
+Result<Answer> ApiCore::Patch(Call& call) {
+  const ServedResource& r = *call.resource;
+  std::string type = MediaTypeOf(call.content_type);
+  bool known = std::find(kPatchTypes.begin(), kPatchTypes.end(), type) != kPatchTypes.end();
+  if (!known) return UnknownPatchType();
+  if (type == "application/strategic-merge-patch+json" && r.custom) {
+    return UnsupportedMediaType({kPatchTypes[0], kPatchTypes[1], kPatchTypes[3]});
+  }
+  UpdateRequest request{.subresource = call.subresource};
+  Result<bool> dry_run = ParseDryRun(call.query, "PatchOptions");
+  if (!dry_run) return dry_run.error();
+  request.dry_run = *dry_run;
+  Result<FieldValidation> validation = ParseFieldValidation(call.query.Get("fieldValidation"), "PatchOptions");
+  if (!validation) return validation.error();
+  request.validation = *validation;
+  Result<std::string> manager = ParseFieldManager(call, "PatchOptions");
+  if (!manager) return manager.error();
+  request.manager = *manager;
+  if (type == "application/apply-patch+yaml") return Apply(call, request);
+  if (call.query.Has("force")) {
+    return Invalid("meta.k8s.io", "PatchOptions", "", {ForbiddenField("force", "may not be specified for non-apply patch")});
+  }
+  request.is_patch = true;
+  if (type == "application/strategic-merge-patch+json") {
+    if (Result<Value> patch = ParseJson(call.body)) request.strategic_patch = *patch;
+  }
+  return ChangeObject(call, request, [&](const Value& live) { return PatchValue(r, type, live, call.body); });
+}
+
+Result<Answer> ApiCore::Apply(Call& call, UpdateRequest& request) {
+  if (call.query.Get("fieldManager").empty()) {
+    return Invalid("meta.k8s.io", "PatchOptions", "", {Required("fieldManager", "is required for apply patch")});
+  }
+  Result<std::vector<YamlDocument>> documents = ReadYaml(call.body);
+  if (!documents || documents->size() != 1 || !documents->front().value.is_object()) {
+    return BadRequest("error decoding YAML: " + (documents ? std::string("expected one object") : documents.error().message()));
+  }
+  const Value& config = documents->front().value;
+  if (request.validation == FieldValidation::kStrict && !documents->front().duplicates.empty()) {
+    return BadRequest("error strict decoding YAML: duplicate field " + documents->front().duplicates.front());
+  }
+  std::string_view name = NameOf(config);
+  if (!name.empty() && name != call.name) {
+    return BadRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.name));
+  }
+  request.is_apply = true;
+  request.may_create = call.subresource.empty();
+  bool force = call.query.Flag("force");
+  ManagerInfo who{.manager = request.manager, .subresource = request.subresource, .now = Now()};
+  Result<Answer> answer = ChangeObject(call, request, [&](const Value& live) -> Result<Value> {
+    Value wanted = config;
+    if (name.empty()) wanted["metadata"]["name"] = call.name;
+    return ApplyConfiguration(TargetFor(call, live.is_null() ? wanted : live), live, wanted, who, force);
+  });
+  return answer;
+}
+
+}  // namespace kube::apiserver

@@ -1,0 +1,247 @@
+#include "kube/serve/certificate.h"
+
+#include <fmt/format.h>
+#include <openssl/asn1.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace kube::serve {
+
+namespace {
+
+template <auto function>
+struct Deleter {
+  template <typename T>
+  void operator()(T* object) const {
+    function(object);
+  }
+};
+
+using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
+using Names = std::unique_ptr<GENERAL_NAMES, Deleter<GENERAL_NAMES_free>>;
+using Name = std::unique_ptr<GENERAL_NAME, Deleter<GENERAL_NAME_free>>;
+
+constexpr std::chrono::hours kAuthorityLifetime{24 * 365 * 10};
+
+// What OpenSSL says went wrong; takes its queue of errors empty, so that nobody finds it later.
+Error OpenSslError(std::string_view what) {
+  const unsigned long code = ERR_peek_last_error();
+  std::string reason = "unknown error";
+  if (code != 0) {
+    std::array<char, 256> text{};
+    ERR_error_string_n(code, text.data(), text.size());
+    reason = text.data();
+  }
+  ERR_clear_error();
+  return Error::Internal(fmt::format("{}: {}", what, reason));
+}
+
+std::string TextOf(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return size <= 0 ? std::string() : std::string(data, static_cast<std::size_t>(size));
+}
+
+Result<std::string> CertificateText(X509* certificate) {
+  const Bio bio(BIO_new(BIO_s_mem()));
+  if (bio == nullptr || PEM_write_bio_X509(bio.get(), certificate) != 1) return OpenSslError("write a certificate");
+  return TextOf(bio.get());
+}
+
+Result<std::string> PrivateKeyText(EVP_PKEY* key) {
+  const Bio bio(BIO_new(BIO_s_mem()));
+  if (bio == nullptr || PEM_write_bio_PKCS8PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+    return OpenSslError("write a private key");
+  }
+  return TextOf(bio.get());
+}
+
+Result<std::string> PublicKeyText(EVP_PKEY* key) {
+  const Bio bio(BIO_new(BIO_s_mem()));
+  if (bio == nullptr || PEM_write_bio_PUBKEY(bio.get(), key) != 1) return OpenSslError("write a public key");
+  return TextOf(bio.get());
+}
+
+Bio BioOf(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
+
+bool AddNameEntry(X509_NAME* name, const char* field, const std::string& value) {
+  return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
+                                    static_cast<int>(value.size()), -1, 0) == 1;
+}
+
+bool SetTimes(X509* certificate, std::chrono::system_clock::time_point not_before, std::chrono::hours lifetime) {
+  const auto seconds = [](std::chrono::system_clock::time_point time) { return std::chrono::system_clock::to_time_t(time); };
+  return ASN1_TIME_set(X509_getm_notBefore(certificate), seconds(not_before)) != nullptr &&
+         ASN1_TIME_set(X509_getm_notAfter(certificate), seconds(not_before + lifetime)) != nullptr;
+}
+
+// 127 random bits: positive, and never the same twice.
+bool SetSerial(X509* certificate) {
+  std::array<unsigned char, 16> bytes{};
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) return false;
+  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);
+  BIGNUM* number = BN_bin2bn(bytes.data(), static_cast<int>(bytes.size()), nullptr);
+  if (number == nullptr) return false;
+  const bool ok = BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nullptr;
+  BN_free(number);
+  return ok;
+}
+
+// `value` is in OpenSSL's configuration language: only for texts of our own, never for a name that somebody gave us.
+bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
+  X509V3_CTX ctx;
+  X509V3_set_ctx_nodb(&ctx);
+  X509V3_set_ctx(&ctx, issuer, certificate, nullptr, nullptr, 0);
+  const Extension extension(X509V3_EXT_conf_nid(nullptr, &ctx, nid, value));
+  return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+bool IsDnsName(const std::string& name) {
+  if (name.empty() || name.size() > 253) return false;
+  for (const char c : name) {
+    const bool known =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '*' || c == '_';
+    if (!known) return false;
+  }
+  return true;
+}
+
+Result<void> AddAlternativeNames(X509* certificate, const CertificateRequest& request) {
+  if (request.dns_names.empty() && request.addresses.empty()) return {};
+  const Names names(GENERAL_NAMES_new());
+  if (names == nullptr) return OpenSslError("alternative names");
+  const auto add = [&](int type, ASN1_STRING* value) {
+    Name name(GENERAL_NAME_new());
+    if (name == nullptr || value == nullptr) {
+      ASN1_STRING_free(value);
+      return false;
+    }
+    GENERAL_NAME_set0_value(name.get(), type, value);
+    if (sk_GENERAL_NAME_push(names.get(), name.get()) <= 0) return false;
+    (void)name.release();
+    return true;
+  };
+  for (const std::string& dns : request.dns_names) {
+    if (!IsDnsName(dns)) return Error::Invalid(fmt::format("'{}' is no DNS name", dns));
+    ASN1_STRING* value = ASN1_STRING_type_new(V_ASN1_IA5STRING);
+    if (value != nullptr) ASN1_STRING_set(value, dns.data(), static_cast<int>(dns.size()));
+    if (!add(GEN_DNS, value)) return OpenSslError("a DNS name");
+  }
+  for (const std::string& address : request.addresses) {
+    ASN1_OCTET_STRING* value = address.find('\0') == std::string::npos ? a2i_IPADDRESS(address.c_str()) : nullptr;
+    if (value == nullptr) {
+      ERR_clear_error();
+      return Error::Invalid(fmt::format("'{}' is no IP address", address));
+    }
+    if (!add(GEN_IPADD, value)) return OpenSslError("an address");
+  }
+  if (X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) != 1)
+    return OpenSslError("alternative names");
+  return {};
+}
+
+Result<KeyPair> ToPem(X509* certificate, EVP_PKEY* key) {
+  Result<std::string> certificate_pem = CertificateText(certificate);
+  if (!certificate_pem) return certificate_pem.error();
+  Result<std::string> key_pem = PrivateKeyText(key);
+  if (!key_pem) return key_pem.error();
+  return KeyPair{*std::move(certificate_pem), *std::move(key_pem)};
+}
+
+struct Issuer {
+  Certificate certificate;
+  Key key;
+};
+
+Result<Issuer> ReadIssuer(const KeyPair& pair) {
+  const Bio certificate_bio = BioOf(pair.certificate_pem);
+  const Bio key_bio = BioOf(pair.key_pem);
+  Issuer issuer{Certificate(PEM_read_bio_X509(certificate_bio.get(), nullptr, nullptr, nullptr)),
+                Key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr))};
+  ERR_clear_error();
+  if (issuer.certificate == nullptr) return Error::Invalid("the CA's certificate is not PEM");
+  if (issuer.key == nullptr) return Error::Invalid("the CA's key is not an unencrypted PEM key");
+  if (X509_check_private_key(issuer.certificate.get(), issuer.key.get()) != 1) {
+    ERR_clear_error();
+    return Error::Invalid("the CA's key does not belong to its certificate");
+  }
+  if (X509_check_ca(issuer.certificate.get()) == 0) return Error::Invalid("the certificate is not one of a CA");
+  return issuer;
+}
+
+}  // namespace
+
+Result<CertificateAuthority> CertificateAuthority::Create(const std::string& common_name) {
+  const Key key(EVP_EC_gen("P-256"));
+  const Certificate certificate(X509_new());
+  if (key == nullptr || certificate == nullptr) return OpenSslError("create a CA");
+  X509* x = certificate.get();
+  X509_NAME* name = X509_get_subject_name(x);
+  const bool ok = X509_set_version(x, X509_VERSION_3) == 1 && SetSerial(x) && AddNameEntry(name, "CN", common_name) &&
+                  X509_set_issuer_name(x, name) == 1 &&
+                  SetTimes(x, std::chrono::system_clock::now() - std::chrono::hours(1), kAuthorityLifetime) &&
+                  X509_set_pubkey(x, key.get()) == 1 && AddExtension(x, x, NID_basic_constraints, "critical,CA:TRUE") &&
+                  AddExtension(x, x, NID_key_usage, "critical,digitalSignature,keyCertSign,cRLSign") &&
+                  AddExtension(x, x, NID_subject_key_identifier, "hash") && X509_sign(x, key.get(), EVP_sha256()) > 0;
+  if (!ok) return OpenSslError("create a CA");
+  Result<KeyPair> pair = ToPem(x, key.get());
+  if (!pair) return pair.error();
+  return CertificateAuthority(*std::move(pair));
+}
+
+Result<CertificateAuthority> CertificateAuthority::FromPem(KeyPair pair) {
+  Result<Issuer> issuer = ReadIssuer(pair);
+  if (!issuer) return issuer.error();
+  return CertificateAuthority(std::move(pair));
+}
+
+Result<KeyPair> CertificateAuthority::Issue(const CertificateRequest& request) const {
+  Result<Issuer> issuer = ReadIssuer(pair_);
+  if (!issuer) return issuer.error();
+  const Key key(EVP_EC_gen("P-256"));
+  const Certificate certificate(X509_new());
+  if (key == nullptr || certificate == nullptr) return OpenSslError("issue a certificate");
+  X509* x = certificate.get();
+  X509* ca = issuer->certificate.get();
+  X509_NAME* name = X509_get_subject_name(x);
+  bool ok = X509_set_version(x, X509_VERSION_3) == 1 && SetSerial(x) && X509_set_issuer_name(x, X509_get_subject_name(ca)) == 1 &&
+            SetTimes(x, request.not_before, request.lifetime) && X509_set_pubkey(x, key.get()) == 1;
+  for (const std::string& organization : request.organizations) ok = ok && AddNameEntry(name, "O", organization);
+  ok = ok && AddNameEntry(name, "CN", request.common_name);
+  ok = ok && AddExtension(x, ca, NID_basic_constraints, "critical,CA:FALSE") &&
+       AddExtension(x, ca, NID_key_usage, "critical,digitalSignature");
+  if (request.server || request.client) {
+    const char* usage = !request.client ? "serverAuth" : !request.server ? "clientAuth" : "serverAuth,clientAuth";
+    ok = ok && AddExtension(x, ca, NID_ext_key_usage, usage);
+  }
+  ok = ok && AddExtension(x, ca, NID_subject_key_identifier, "hash") && AddExtension(x, ca, NID_authority_key_identifier, "keyid:always");
+  if (!ok) return OpenSslError("issue a certificate");
+  if (Result<void> named = AddAlternativeNames(x, request); !named) return named.error();
+  if (X509_sign(x, issuer->key.get(), EVP_sha256()) <= 0) return OpenSslError("sign a certificate");
+  return ToPem(x, key.get());
+}
+
+Result<SigningKey> CreateSigningKey() {
+  const Key key(EVP_RSA_gen(2048));
+  if (key == nullptr) return OpenSslError("create a signing key");
+  Result<std::string> private_pem = PrivateKeyText(key.get());
+  if (!private_pem) return private_pem.error();
+  Result<std::string> public_pem = PublicKeyText(key.get());
+  if (!public_pem) return public_pem.error();
+  return SigningKey{*std::move(private_pem), *std::move(public_pem)};
+}
+
+}  // namespace kube::serve

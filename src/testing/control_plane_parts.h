@@ -1,0 +1,61 @@
+// One program of a control plane: its command line, its process, its log, and how to tell that it is ready.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/base/context.h"
+#include "kube/base/mutex.h"
+#include "kube/base/result.h"
+#include "testing/http.h"
+#include "testing/process.h"
+
+namespace kube::testing::internal {
+
+// Thread safety: all functions may be called from any thread; Start and Stop not at the same time as each other.
+class ControlPlaneProgram {
+ public:
+  struct Options {
+    std::string name;
+    std::string program;
+    std::string directory;
+    std::string log_file;
+    std::string host_url;    // "https://127.0.0.1"
+    std::string ready_path;  // "/readyz"
+    HttpIdentity identity;   // who asks
+    std::function<std::vector<std::string>(std::uint16_t port)> flags;
+    std::function<void(std::string_view)> progress;
+  };
+  explicit ControlPlaneProgram(Options options) : options_(std::move(options)) {}
+
+  // Starts it on a port of its own choice, the same each time, and waits until it answers. Where the port was taken by somebody else
+  // meanwhile: the first time another port is tried, later the same one again until the context stops.
+  Result<void> Start(const Context& ctx);
+  // SIGTERM, and SIGKILL where it still runs after `patience`. Nothing where it does not run.
+  void Stop(std::chrono::milliseconds patience);
+  void Kill() { Stop(std::chrono::milliseconds(0)); }
+  Result<void> Signal(int signal);
+  Result<void> WaitReady(const Context& ctx) const;
+
+  const std::string& name() const { return options_.name; }
+  std::string url() const;
+  bool running() const;
+  int pid() const;
+  std::string Log(int lines) const;
+
+ private:
+  Result<void> StartOnce(const Context& ctx, std::uint16_t port);
+  std::shared_ptr<Process> process() const;
+  Error Failed(ErrorKind kind, std::string_view what) const;
+  void Say(std::string_view text) const;
+
+  const Options options_;
+  mutable Mutex mu_;
+  std::shared_ptr<Process> process_ KUBE_GUARDED_BY(mu_);
+  std::uint16_t port_ KUBE_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace kube::testing::internal
