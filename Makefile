@@ -63,7 +63,7 @@ test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with 
 	@$(call build,fuzz) --target fuzzers
 	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=30 $(CTEST) -L fuzz
 
-demo: deps  ## show what works today
+demo: deps  ## build the kubexx program and show its API server at work
 	@$(call configure,release)
 	@$(call build,release) --target kubexx
 	@scripts/demo $(BUILD)/release

@@ -1,7 +1,10 @@
 // kubexx apiserver: the embedded API server as a program.
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <ostream>
 
 #include "command.h"
@@ -62,8 +65,14 @@ apiserver::PodHandlers EchoPods() {
 }
 
 Result<std::string> ReadFile(const std::string& path) {
+  auto fail = [] { return Error(ErrorKind::kConfig, errno != 0 ? std::strerror(errno) : "cannot be read"); };
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Error(ErrorKind::kConfig, path + ": cannot be read");
+  if (!file) return fail();
+  // A folder opens, and its first read throws inside of the iterator; peek() only sets a bit.
+  file.peek();
+  if (file.bad()) return fail();
+  file.clear();
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
@@ -71,21 +80,24 @@ class ApiServerCommand final : public Command {
  public:
   CommandInfo info() const override {
     return {.name = "apiserver",
-            .arguments = "[--load FILE]...",
+            .arguments = "[FILE]...",
             .summary = "Runs the embedded API server until Ctrl-C",
             .description =
                 "An API server in memory, on 127.0.0.1, ready in milliseconds: for tests, demos and trying things out.\n"
                 "It keeps nothing, every authenticated user may do everything, and pods do not run.\n"
+                "The objects of the manifests FILE are created first, in their order. One line says when it is ready;\n"
+                "Ctrl-C and SIGTERM end it.\n"
                 "For a real control plane see `kubexx control-plane`.",
             .examples =
-                "  kubexx apiserver --kubeconfig-out dev.kubeconfig --load examples/manifests/deployment.yaml\n"
-                "  KUBECONFIG=dev.kubeconfig kubectl get deployments"};
+                "  kubexx apiserver --kubeconfig-out dev.kubeconfig examples/manifests/namespace.yaml examples/manifests/web.yaml\n"
+                "  KUBECONFIG=dev.kubeconfig kubectl get deployments -n shop",
+            .most = std::numeric_limits<std::size_t>::max()};
   }
   void AddFlags(FlagSet& flags) override {
     flags.Text(&kubeconfig_out_, "kubeconfig-out", '\0', "FILE", "where the administrator's kubeconfig goes");
     flags.Text(&port_, "port", '\0', "N", "port to listen on (default: a free one)");
-    flags.Bool(&options_.http, "http", '\0', "plain HTTP without certificates");
-    flags.Texts(&load_, "load", '\0', "FILE", "create the objects of this manifest first; may be repeated");
+    flags.Bool(&options_.http, "http", '\0', "plain HTTP without certificates; everybody on this machine is administrator");
+    flags.Texts(&load_, "load", '\0', "FILE", "a manifest, like FILE; may be repeated");
     flags.Bool(&options_.all_versions, "all-versions", '\0', "serve alpha and beta versions too");
     flags.Bool(&echo_pods_, "echo-pods", '\0', "answer logs, exec, attach and port-forward with an echo");
   }
@@ -99,18 +111,18 @@ class ApiServerCommand final : public Command {
     if (!port_.empty()) {
       auto [end, error] = std::from_chars(port_.data(), port_.data() + port_.size(), options_.port);
       if (error != std::errc() || end != port_.data() + port_.size()) {
-        io.err << "kubexx apiserver: --port: expected a number from 0 to 65535, got '" << port_ << "'\n";
+        io.err << "kubexx apiserver: --port: expected a number from 0 to 65535, got '" << port_ << "'\nTry 'kubexx apiserver --help'.\n";
         return ExitCode::kUsage;
       }
     }
     load_.insert(load_.end(), args.begin(), args.end());
-    for (const std::string& path : load_) {
-      Result<std::string> text = ReadFile(path);
-      if (!text) return fail(text.error());
-      options_.manifests.push_back(*std::move(text));
-    }
     Result<std::unique_ptr<ApiServer>> server = ApiServer::Start(options_);
     if (!server) return fail(server.error());
+    for (const std::string& path : load_) {
+      Result<std::string> text = ReadFile(path);
+      if (!text) return fail(text.error().WithContext(path));
+      if (auto ok = (*server)->Load(*text); !ok) return fail(ok.error().WithContext(path));
+    }
     if (echo_pods_) (*server)->SetPodHandlers(EchoPods());
     if (!kubeconfig_out_.empty()) {
       if (auto ok = WriteSecretFile(kubeconfig_out_, (*server)->Kubeconfig()); !ok) return fail(ok.error());

@@ -1,11 +1,79 @@
 #!/usr/bin/env python3
-"""Runs the kubexx program on the example manifests: every encoding and back, pipes, files, exit codes."""
+"""Runs the kubexx program on the example manifests: every encoding and back, pipes, files, exit codes; the API server's start and end."""
 
 import json
 import os
+import signal
+import socket
+import stat
 import subprocess
 import sys
 import tempfile
+
+
+PATIENCE = 60
+
+
+def check_api_server(program, manifests, expect):
+    def refused(what, code, message, *args):
+        try:
+            done = subprocess.run([program, "apiserver", *args], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        except subprocess.TimeoutExpired:
+            expect(what, False, "it runs")
+            return
+        said = done.stdout + done.stderr
+        expect(what, done.returncode == code and done.stdout == "" and message in done.stderr, f"exit code {done.returncode}: {said}")
+        expect(what + ": short", done.stderr.count("\n") <= 2 and done.stderr.startswith("kubexx apiserver: "), said)
+
+    def run_until(number, *args):
+        """Starts a server, and ends it by the signal as soon as it says that it is ready. The line that it said, or None."""
+        with subprocess.Popen([program, "apiserver", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            line = process.stdout.readline()
+            process.send_signal(number)
+            try:
+                rest, err = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                rest, err = process.communicate()
+        said = f"exit code {process.returncode}: {line}{rest}{err}"
+        expect(f"apiserver {' '.join(args)} ends well", process.returncode == 0 and rest == err == "", said)
+        return line
+
+    with tempfile.TemporaryDirectory() as work:
+        def file(name, text):
+            path = os.path.join(work, name)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            return path
+
+        usage = "Try 'kubexx apiserver --help'."
+        refused("unknown flag", 2, "unknown flag --prt (did you mean --port?)", "--prt", "1")
+        refused("flag without value", 2, "--port needs a value", "--port")
+        for port in ("70000", "-1", "web", "80x"):
+            refused(f"port {port}", 2, f"expected a number from 0 to 65535, got '{port}'\n{usage}", "--port", port)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            refused("used port", 1, f"listen on 127.0.0.1:{port}: Address already in use", "--port", port)
+        gone = os.path.join(work, "gone.yaml")
+        refused("missing manifest", 1, f"{gone}: No such file or directory", "--load", gone)
+        refused("folder as manifest", 1, f"{work}: Is a directory", "--load", work)
+        broken = file("broken.yaml", "a: [\n")
+        refused("broken manifest", 1, f"{broken}: line 2, column 1", "--load", broken)
+        unknown = file("unknown.yaml", "apiVersion: v1\nkind: Pd\nmetadata: {name: a}\n")
+        refused("unknown kind", 1, f'{unknown}: line 1: Pd a: no matches for kind "Pd" in version "v1"', unknown)
+        invalid = file("invalid.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+        refused("invalid object", 1, f'{invalid}: line 1: Pod a: Pod "a" is invalid: spec.containers: Required value', invalid)
+        refused("no place for the kubeconfig", 1, "No such file or directory", "--kubeconfig-out", os.path.join(work, "gone", "kubeconfig"))
+
+        kubeconfig = os.path.join(work, "kubeconfig")
+        files = [os.path.join(manifests, name) for name in ("namespace.yaml", "web.yaml", "cart.yaml")]
+        line = run_until(signal.SIGTERM, "--kubeconfig-out", kubeconfig, *files)
+        expect("says where it is", line.startswith("kubexx apiserver is ready at https://127.0.0.1:") and kubeconfig in line, line)
+        expect("kubeconfig is a secret", os.path.exists(kubeconfig) and stat.S_IMODE(os.stat(kubeconfig).st_mode) == 0o600)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        line = run_until(signal.SIGINT, "--http", "--port", str(port), "--load", files[0])
+        expect("takes the port", line == f"kubexx apiserver is ready at http://127.0.0.1:{port}\n", line)
 
 
 def main():
@@ -57,6 +125,13 @@ def main():
     expect("usage", code == 2 and out == b"" and "did you mean --strict?" in err, err)
     code, out, err = run("convert", "-", stdin=b"a: [")
     expect("bad input", code == 1 and out == b"" and "line 2, column 1" in err, err)
+
+    check_api_server(program, manifests, expect)
+    code, out, err = run("apiserver", "--help")
+    expect("help of apiserver", code == 0 and err == "" and b"--kubeconfig-out FILE" in out and b"Ctrl-C" in out, err)
+    examples = [word for word in out.decode().split() if word.endswith(".yaml")]
+    missing = [path for path in examples if not os.path.exists(os.path.join(manifests, os.path.basename(path)))]
+    expect("the manifests of its example are there", examples and not missing, missing)
 
     for failure in failures:
         print("FAILED", failure)

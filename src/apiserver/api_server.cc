@@ -71,7 +71,8 @@ class ApiServer::Impl {
                 {.compact = [this] { core_.store().Compact(); },
                  .restart = [this](bool keep) { RestartSoon(keep); },
                  .set_skew = [this](std::chrono::seconds skew) { core_.SetSkew(skew); },
-                 .wait_idle = [this] { return lifecycle_.WaitIdle(std::chrono::seconds(10)); }}) {
+                 .wait_idle = [this] { return lifecycle_.WaitIdle(std::chrono::seconds(10)); }},
+                options_.http) {
     if (options_.admin_token.empty()) options_.admin_token = Tokens::Random();
     tokens_.Add(options_.admin_token, {.name = "kubernetes-admin", .uid = "", .groups = {"system:masters", "system:authenticated"}});
   }
@@ -87,6 +88,7 @@ class ApiServer::Impl {
     last.Cancel();
     restart_thread_.reset();
     server_.reset();
+    core_.gate()->Close();
     router_.CancelDelayed();
     pods_.Stop();
     lifecycle_.Stop();
@@ -132,6 +134,7 @@ class ApiServer::Impl {
   }
 
   Result<void> Restart(bool keep_state) {
+    MutexLock lock(restart_mu_);
     server_->StopListening();
     server_->CloseConnections();
     if (!keep_state) {
@@ -180,7 +183,7 @@ class ApiServer::Impl {
               .resource = resource,
               .query = {},
               .user = {.name = "kubernetes-admin", .uid = "", .groups = {}},
-              .user_agent = "kubexx",
+              .user_agent = "kube-apiserver",
               .body = body};
     if (resource->namespaced) call.ns = NamespaceOf(object).empty() ? "default" : std::string(NamespaceOf(object));
     Result<Answer> answer = core_.Create(call);
@@ -200,9 +203,11 @@ class ApiServer::Impl {
   // For the admin endpoint, whose own connection is among those that are cut.
   void RestartSoon(bool keep_state) {
     MutexLock lock(mu_);
+    if (stopping_) return;
     restart_thread_.emplace("kube-restart", [this, keep_state] { (void)Restart(keep_state); });
   }
 
+  Mutex restart_mu_;  // one restart at a time
   Mutex mu_;
   bool stopping_ KUBE_GUARDED_BY(mu_) = false;
   Timer bookmark_timer_ KUBE_GUARDED_BY(mu_);
@@ -250,7 +255,7 @@ Result<serve::KeyPair> ApiServer::IssueClientCertificate(const std::string& name
 Result<void> ApiServer::Load(std::string_view manifest) { return impl_->Load(manifest); }
 std::uint64_t ApiServer::resource_version() const { return impl_->core_.store().version(); }
 std::size_t ApiServer::object_count() const { return impl_->core_.store().size(); }
-bool ApiServer::WaitIdle(std::chrono::milliseconds limit) const { return impl_->lifecycle_.WaitIdle(limit); }
+bool ApiServer::WaitIdle(std::chrono::milliseconds limit) const { return !impl_->options_.lifecycle || impl_->lifecycle_.WaitIdle(limit); }
 void ApiServer::SetPodHandlers(PodHandlers handlers) { impl_->pods_.SetHandlers(std::move(handlers)); }
 int ApiServer::AddFault(Fault fault) { return impl_->faults_.Add(std::move(fault)); }
 bool ApiServer::RemoveFault(int id) { return impl_->faults_.Remove(id); }

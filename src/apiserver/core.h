@@ -21,6 +21,7 @@
 #include "apiserver/resources.h"
 #include "apiserver/store.h"
 #include "kube/base/clock.h"
+#include "kube/base/gate.h"
 #include "kube/base/result.h"
 #include "kube/meta/field_selector.h"
 #include "kube/meta/selector.h"
@@ -79,6 +80,8 @@ class ApiCore {
   Time Now() const;
   MicroTime NowMicro() const;
   void SetSkew(std::chrono::seconds skew) { skew_seconds_ = skew.count(); }
+  // For callbacks that may run while this is destroyed: inside the gate, this is there.
+  const std::shared_ptr<Gate>& gate() const { return gate_; }
 
   // ---- Verbs. All errors are API errors. ----
   Result<Answer> Get(Call& call);
@@ -137,6 +140,7 @@ class ApiCore {
   ObjectPtr Erase(const ServedResource& resource, const ObjectPtr& current, Value last);
 
   std::shared_ptr<Clock> clock_;
+  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::atomic<std::int64_t> skew_seconds_{0};
   Store store_;
   ResourceRegistry registry_;

@@ -31,7 +31,8 @@ bool Conflicts(const ApiCore& core, const Value& crd, std::string& reason, std::
   const ServedGroup* served = resources->FindGroup(group);
   if (served == nullptr) return false;
   for (const ServedVersion& version : served->versions) {
-    for (const auto& [plural, resource] : version.resources) {
+    for (const auto& entry : version.resources) {
+      const ResourcePtr& resource = entry.second;
       if (resource->custom && resource->custom->crd_name == NameOf(crd)) continue;
       auto taken = [&](std::string_view name) {
         if (resource->resource == name || resource->singular == name) return true;
@@ -171,14 +172,20 @@ CrdController::CrdController(ApiCore& core) : core_(core) {
 }
 
 void CrdController::OnChange(const StoreEvent& event) {
-  if (event.type == EventType::kDeleted) {
-    core_.registry().RemoveCrd(event.object->name);
-    return;
-  }
-  Value crd = event.object->Parse();
   std::string reason, message;
-  bool conflict = Conflicts(core_, crd, reason, message);
-  if (!conflict) core_.registry().SetCrd(event.object->name, ResourcesOf(crd));
+  bool conflict = false;
+  {
+    // Changes may be told out of order, so the CRD is served as it is by now.
+    MutexLock lock(mu_);
+    ObjectPtr current = core_.store().Get(std::string(kCrdStorage), "", event.object->name);
+    if (!current) {
+      core_.registry().RemoveCrd(event.object->name);
+      return;
+    }
+    Value crd = current->Parse();
+    conflict = Conflicts(core_, crd, reason, message);
+    if (!conflict) core_.registry().SetCrd(event.object->name, ResourcesOf(crd));
+  }
   ResourcePtr definitions = core_.registry().current()->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   // Writing the status is a change of its own, which comes back here and finds nothing left to write.
   (void)core_.Rewrite(*definitions, "", event.object->name, [&](const Value& live) -> Result<Value> {

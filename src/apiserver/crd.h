@@ -7,6 +7,7 @@
 
 #include "apiserver/core.h"
 #include "apiserver/resources.h"
+#include "kube/base/mutex.h"
 
 namespace kube::apiserver {
 
@@ -28,6 +29,7 @@ class CrdController {
  private:
   void OnChange(const StoreEvent& event);
   ApiCore& core_;
+  Mutex mu_;  // makes reading a CRD and serving it one step
 };
 
 }  // namespace kube::apiserver

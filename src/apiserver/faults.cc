@@ -41,6 +41,8 @@ Result<Fault> Fault::FromValue(const Value& value) {
   for (const auto& [key, member] : value.object()) {
     bool is_text =
         key == "verb" || key == "resource" || key == "namespace" || key == "name" || key == "kind" || key == "reason" || key == "message";
+    bool is_number = key == "status" || key == "retryAfterSeconds" || key == "delayMilliseconds" || key == "bytes" || key == "times";
+    if (!is_text && !is_number) return Bad(key, "unknown member");
     if (is_text ? !member.is_string() : !member.is_int()) return Bad(key, is_text ? "expected a string" : "expected an integer");
     std::string text = member.string_value().str();
     std::int64_t n = member.int_value();
@@ -78,11 +80,9 @@ Result<Fault> Fault::FromValue(const Value& value) {
     } else if (key == "bytes") {
       if (n < 0) return Bad(key, "out of range");
       out.bytes = static_cast<std::size_t>(n);
-    } else if (key == "times") {
+    } else {
       if (n == 0) return Bad(key, "expected a positive number, or -1");
       out.times = static_cast<int>(n);
-    } else {
-      return Bad(key, "unknown member");
     }
   }
   if (!has_kind) return Bad("kind", "is missing");
@@ -98,16 +98,42 @@ int Faults::Add(Fault fault) {
 }
 
 bool Faults::Remove(int id) {
-  MutexLock lock(mu_);
-  bool found = std::erase_if(entries_, [id](const Entry& e) { return e.id == id; }) > 0;
-  Recount();
-  return found;
+  std::vector<std::function<void()>> waiting;  // called outside of the lock
+  bool found = false;
+  {
+    MutexLock lock(mu_);
+    found = std::erase_if(entries_, [id](const Entry& e) { return e.id == id; }) > 0;
+    for (auto& [of, then] : on_remove_) {
+      if (of == id) waiting.push_back(std::move(then));
+    }
+    std::erase_if(on_remove_, [id](const auto& entry) { return entry.first == id; });
+    Recount();
+  }
+  for (const auto& then : waiting) then();
+  return found || !waiting.empty();
 }
 
 void Faults::Clear() {
-  MutexLock lock(mu_);
-  entries_.clear();
-  Recount();
+  std::vector<std::pair<int, std::function<void()>>> waiting;
+  {
+    MutexLock lock(mu_);
+    entries_.clear();
+    waiting.swap(on_remove_);
+    cleared_ = next_id_ - 1;
+    Recount();
+  }
+  for (const auto& [id, then] : waiting) then();
+}
+
+void Faults::OnRemove(int id, std::function<void()> then) {
+  {
+    MutexLock lock(mu_);
+    if (id > cleared_) {
+      on_remove_.emplace_back(id, std::move(then));
+      return;
+    }
+  }
+  then();
 }
 
 std::vector<std::pair<int, Fault>> Faults::All() const {
@@ -129,41 +155,41 @@ void Faults::Use(std::size_t index) {
 }
 
 void Faults::Recount() {
-  bool any = !held_.empty();
+  bool any = false;
   for (const Entry& e : entries_) any = any || IsEventFault(e.fault.kind);
   watch_faults_.store(any, std::memory_order_relaxed);
 }
 
-std::optional<Fault> Faults::Take(std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name) {
+std::optional<Fault> Faults::Take(std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name, int* id) {
   MutexLock lock(mu_);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Fault fault = entries_[i].fault;
     if (IsEventFault(fault.kind) || fault.kind == FaultKind::kGone || !Fits(fault, verb, resource, ns, name)) continue;
+    if (id != nullptr) *id = entries_[i].id;
     Use(i);
     return fault;
   }
   return std::nullopt;
 }
 
-bool Faults::TakeGone(std::string_view resource, std::string_view verb) {
+bool Faults::TakeGone(std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name) {
   MutexLock lock(mu_);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Fault& fault = entries_[i].fault;
-    if (fault.kind != FaultKind::kGone || !Fits(fault, verb, resource, fault.ns, fault.name)) continue;
+    if (fault.kind != FaultKind::kGone || !Fits(fault, verb, resource, ns, name)) continue;
     Use(i);
     return true;
   }
   return false;
 }
 
-std::vector<StoreEvent> Faults::FilterEvent(std::string_view resource, const void* watcher, const StoreEvent& event) {
+std::vector<StoreEvent> Faults::FilterEvent(std::string_view resource, std::optional<StoreEvent>& held, const StoreEvent& event) {
   MutexLock lock(mu_);
   std::vector<StoreEvent> out = {event};
-  if (auto held = held_.find(watcher); held != held_.end()) {
+  if (held) {
     // The one that was held back comes after this one.
-    out.push_back(std::move(held->second));
-    held_.erase(held);
-    Recount();
+    out.push_back(*std::move(held));
+    held.reset();
     return out;
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -173,7 +199,7 @@ std::vector<StoreEvent> Faults::FilterEvent(std::string_view resource, const voi
     if (kind == FaultKind::kDropEvent) out.clear();
     if (kind == FaultKind::kDuplicateEvent) out.push_back(event);
     if (kind == FaultKind::kReorderEvents) {
-      held_[watcher] = event;
+      held = event;
       out.clear();
     }
     Use(i);

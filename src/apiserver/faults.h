@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,18 +19,22 @@ namespace kube::apiserver {
 class Faults {
  public:
   int Add(Fault fault);
-  // False where it is used up or was never there.
+  // False where it is used up or was never there, and nothing waits for its end.
   bool Remove(int id);
   void Clear();
   std::vector<std::pair<int, Fault>> All() const;
 
   // The fault for a request, if there is one; takes one of its times. Event faults and kGone are not for requests as such.
-  std::optional<Fault> Take(std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name);
+  // `id` becomes the fault's.
+  std::optional<Fault> Take(std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name,
+                            int* id = nullptr);
+  // Calls `then` when the fault is removed or all are cleared, also where it is used up by then.
+  void OnRemove(int id, std::function<void()> then);
   // Whether a watch (or list) of the resource shall get 410.
-  bool TakeGone(std::string_view resource, std::string_view verb = "watch");
+  bool TakeGone(std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name);
   bool any_watch_faults() const { return watch_faults_.load(std::memory_order_relaxed); }
-  // What a watcher gets instead of `event`: nothing, the event, or several. `watcher` tells streams apart.
-  std::vector<StoreEvent> FilterEvent(std::string_view resource, const void* watcher, const StoreEvent& event);
+  // What a watcher gets instead of `event`: nothing, the event, or several. `held` is the stream's own: an event that waits for the next.
+  std::vector<StoreEvent> FilterEvent(std::string_view resource, std::optional<StoreEvent>& held, const StoreEvent& event);
 
  private:
   struct Entry {
@@ -44,8 +48,9 @@ class Faults {
 
   mutable Mutex mu_;
   std::vector<Entry> entries_ KUBE_GUARDED_BY(mu_);
-  std::map<const void*, StoreEvent> held_ KUBE_GUARDED_BY(mu_);  // events that wait for the next one of their stream
   int next_id_ KUBE_GUARDED_BY(mu_) = 1;
+  int cleared_ KUBE_GUARDED_BY(mu_) = 0;  // every ID up to here is removed
+  std::vector<std::pair<int, std::function<void()>>> on_remove_ KUBE_GUARDED_BY(mu_);
   std::atomic<bool> watch_faults_{false};
 };
 

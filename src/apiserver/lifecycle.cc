@@ -84,9 +84,17 @@ void Lifecycle::OnChange(const std::string& resource, const StoreEvent& event) {
       if (it == dependents_.end()) continue;
       it->second.erase(place);
       if (it->second.empty()) dependents_.erase(it);
+      // An owner may wait for just this reference to go or to block no longer.
+      auto waiting = by_uid_.find(owner);
+      if (waiting == by_uid_.end() || event.type == EventType::kDeleted) continue;
+      ObjectPtr object_of = core_.store().Get(waiting->second.resource, waiting->second.ns, waiting->second.name);
+      if (object_of && object_of->deleting) Enqueue(waiting->second);
     }
   }
-  if (event.type == EventType::kDeleted) {
+  // Changes may be told out of order: what is remembered is what the store has by now.
+  ObjectPtr live = event.type == EventType::kDeleted ? nullptr : core_.store().Get(resource, object.ns, object.name);
+  if (live && live->uid != object.uid) live = nullptr;
+  if (!live) {
     by_uid_.erase(object.uid);
     if (auto it = dependents_.find(object.uid); it != dependents_.end()) {
       for (const Place& dependent : it->second) Enqueue(dependent);
@@ -103,8 +111,8 @@ void Lifecycle::OnChange(const std::string& resource, const StoreEvent& event) {
     return;
   }
   by_uid_[object.uid] = place;
-  for (const std::string& owner : object.owners) dependents_[owner].insert(place);
-  if (object.deleting || !object.owners.empty()) Enqueue(place);
+  for (const std::string& owner : live->owners) dependents_[owner].insert(place);
+  if (live->deleting || !live->owners.empty()) Enqueue(place);
 }
 
 std::vector<Lifecycle::Place> Lifecycle::DependentsOf(const std::string& uid) const {

@@ -164,7 +164,8 @@ void Router::HandleAdmin(const Exchange& exchange, const RequestPath& path, cons
     if (path.parts.size() == 2) {
       faults_.Clear();
       SendValue(*exchange, 200, Value::Object());
-    } else if (Result<Value> id = ParseJson(path.parts[2]); id && id->is_int() && faults_.Remove(static_cast<int>(id->int_value()))) {
+    } else if (Result<Value> id = ParseJson(path.parts[2]);
+               id && id->is_int() && std::in_range<int>(id->int_value()) && faults_.Remove(static_cast<int>(id->int_value()))) {
       SendValue(*exchange, 200, Value::Object());
     } else {
       SendFailure(*exchange, NotFound("kubexx", "faults", path.parts[2]));
@@ -178,8 +179,9 @@ void Router::HandleAdmin(const Exchange& exchange, const RequestPath& path, cons
   }
   if (what == "clock" && post) {
     Result<Value> seconds = ParseJson(query.Get("skewSeconds"));
-    if (!seconds || !seconds->is_int()) {
-      SendFailure(*exchange, BadRequest("clock: skewSeconds: expected an integer"));
+    constexpr std::int64_t kLongest = std::int64_t{100} * 366 * 24 * 3600;
+    if (!seconds || !seconds->is_int() || seconds->int_value() > kLongest || seconds->int_value() < -kLongest) {
+      SendFailure(*exchange, BadRequest("clock: skewSeconds: expected an integer, of no more than a hundred years"));
       return;
     }
     admin_.set_skew(std::chrono::seconds(seconds->int_value()));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 #include "apiserver/errors.h"
@@ -12,6 +13,8 @@
 
 namespace kube::apiserver {
 namespace {
+
+constexpr std::size_t kMaxLogBuffered = std::size_t{1} << 20;
 
 void SendError(serve::HttpExchange& exchange, const Error& error) {
   exchange.Reply({.status = error.http_code() != 0 ? error.http_code() : 500,
@@ -91,7 +94,7 @@ bool PodEndpoints::Handles(std::string_view subresource) const {
 
 void PodEndpoints::Spawn(std::string name, std::function<void(const Context&)> body) {
   auto session = std::make_shared<Session>();
-  std::list<std::shared_ptr<Session>> finished;  // joined outside of the lock
+  std::list<std::shared_ptr<Session>> finished;
   MutexLock lock(mu_);
   for (auto it = sessions_.begin(); it != sessions_.end();) {
     auto next = std::next(it);
@@ -106,6 +109,9 @@ void PodEndpoints::Spawn(std::string name, std::function<void(const Context&)> b
     MutexLock done(mu_);
     session->done = true;
   });
+  lock.Unlock();
+  // Joined here, outside of the lock: the last one to drop a session must not be its own thread.
+  for (const std::shared_ptr<Session>& old : finished) old->thread.Join();
 }
 
 void PodEndpoints::Handle(const Exchange& exchange, const Call& call) {
@@ -145,10 +151,15 @@ void PodEndpoints::Log(const Exchange& exchange, const Call& call, const std::st
                         .tail_lines = Number(call.query, "tailLines"),
                         .since_seconds = Number(call.query, "sinceSeconds"),
                         .limit_bytes = Number(call.query, "limitBytes")};
-  Spawn("kube-pod-log", [exchange, request, handler = all.log](const Context& context) {
+  Spawn("kube-pod-log", [exchange, request, handler = all.log](const Context& server) {
+    auto [context, cancel] = server.WithCancel();
+    exchange->OnClose([source = std::make_shared<CancelSource>(std::move(cancel))] { source->Cancel(); });
     exchange->Start(200, {{"content-type", "text/plain"}});
-    Result<void> done = handler(context, request, [&](std::string_view text) {
-      return !context.stopped() && exchange->Write(std::make_shared<const std::string>(text));
+    Result<void> done = handler(context, request, [&, &ctx = context](std::string_view text) {
+      // A handler that is faster than the client waits for it.
+      while (exchange->buffered_bytes() > kMaxLogBuffered && ctx.SleepFor(std::chrono::milliseconds(2))) {
+      }
+      return !ctx.stopped() && exchange->Write(std::make_shared<const std::string>(text));
     });
     if (!done) exchange->Write(std::make_shared<const std::string>("error: " + done.error().ToString() + "\n"));
     exchange->Finish();

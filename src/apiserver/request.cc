@@ -1,6 +1,7 @@
 #include "apiserver/request.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "apiserver/errors.h"
@@ -41,7 +42,11 @@ MediaRange ParseMediaRange(std::string_view text) {
     std::string_view value = Trim(parameter.substr(equals + 1));
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
     if (name == "q") {
-      range.quality = std::strtod(std::string(value).c_str(), nullptr);
+      // What is no number counts as the default. (NaN would leave the ranges without an order.)
+      const std::string number(value);
+      char* parsed = nullptr;
+      range.quality = std::strtod(number.c_str(), &parsed);
+      if (number.empty() || *parsed != '\0' || std::isnan(range.quality)) range.quality = 1;
     } else {
       range.parameters.emplace_back(std::move(name), std::string(value));
     }

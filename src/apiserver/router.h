@@ -30,7 +30,8 @@ struct AdminActions {
 // Thread safety: Handle may be called from any thread.
 class Router {
  public:
-  Router(ApiCore& core, Tokens& tokens, Faults& faults, PodEndpoints& pods, AdminActions admin);
+  // `insecure`: who shows no credentials is the administrator.
+  Router(ApiCore& core, Tokens& tokens, Faults& faults, PodEndpoints& pods, AdminActions admin, bool insecure = false);
   ~Router();
 
   void Handle(const std::shared_ptr<serve::HttpExchange>& exchange);
@@ -60,6 +61,7 @@ class Router {
   Faults& faults_;
   PodEndpoints& pods_;
   AdminActions admin_;
+  const bool insecure_;
   Mutex mu_;
   std::list<Timer> delayed_ KUBE_GUARDED_BY(mu_);
   std::shared_ptr<const Resources> documented_ KUBE_GUARDED_BY(mu_);

@@ -189,7 +189,7 @@ void Store::Deliver(Table& table) {
   DeliverLocked(table);
 }
 
-void Store::DeliverLocked(Table& table) {
+void Store::DeliverLocked(Table& table, Snapshot* list) {
   std::vector<StoreEvent> events;
   {
     MutexLock lock(mu_);
@@ -197,6 +197,7 @@ void Store::DeliverLocked(Table& table) {
     while (it != table.history.begin() && std::prev(it)->version > table.delivered) --it;
     events.assign(it, table.history.end());
     if (!events.empty()) table.delivered = events.back().version;
+    if (list != nullptr) *list = {version_, Select(table, "")};
   }
   std::erase_if(table.watchers, [](const std::shared_ptr<Watcher>& w) { return w->closed(); });
   for (const StoreEvent& event : events) {
@@ -230,22 +231,10 @@ void Store::WatchFromNow(const std::string& resource, const std::shared_ptr<Watc
                          const std::function<void(const Snapshot&)>& initial) {
   Table& table = TableOf(resource);
   MutexLock delivery(table.delivery);
+  // The list and the mark of what is delivered are taken at one moment: every change is in the list or comes as an event, never both.
   Snapshot now;
-  {
-    MutexLock lock(mu_);
-    now = {version_, Select(table, "")};
-  }
-  DeliverLocked(table);
+  DeliverLocked(table, &now);
   initial(now);
-  // Events between the list and the delivery above are in neither: replay them.
-  std::vector<StoreEvent> missed;
-  {
-    MutexLock lock(mu_);
-    auto it = std::upper_bound(table.history.begin(), table.history.end(), now.version,
-                               [](std::uint64_t v, const StoreEvent& e) { return v < e.version; });
-    for (; it != table.history.end() && it->version <= table.delivered; ++it) missed.push_back(*it);
-  }
-  for (const StoreEvent& event : missed) watcher->OnEvent(event);
   table.watchers.push_back(watcher);
 }
 

@@ -105,7 +105,8 @@ class Store {
   void Clear();
   // Every object of every resource, for the garbage collector.
   std::vector<std::pair<std::string, ObjectPtr>> All() const;
-  // Called after each change, outside of all locks.
+  // Called after each change, outside of all locks, in the thread of the change. Two changes of one object by two threads may be told in
+  // either order: what counts is what the store has by then.
   void OnChange(std::function<void(const std::string& resource, const StoreEvent& event)> callback);
 
  private:
@@ -121,7 +122,8 @@ class Store {
   Table& TableOf(const std::string& resource) const;
   ObjectPtr Commit(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected, bool remove);
   void Deliver(Table& table);
-  void DeliverLocked(Table& table) KUBE_REQUIRES(table.delivery);
+  // With `list`, it also becomes the list of all objects right behind the events that are delivered.
+  void DeliverLocked(Table& table, Snapshot* list = nullptr) KUBE_REQUIRES(table.delivery);
   static std::vector<ObjectPtr> Select(const Table& table, std::string_view ns);
 
   const std::string placeholder_;  // stands for the version in a text until the version is known

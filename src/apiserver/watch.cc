@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "apiserver/errors.h"
@@ -63,9 +64,12 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
       if (auto self = weak.lock()) self->closed_.store(true, std::memory_order_release);
     });
     MutexLock lock(mu_);
-    timer_ = core_.clock()->AddTimerAfter(timeout, [weak] {
+    timer_ = core_.clock()->AddTimerAfter(timeout, [weak, gate = core_.gate()] {
       auto self = weak.lock();
       if (!self) return;
+      // The clock may be at this while the server is destroyed.
+      auto inside = gate->Enter();
+      if (!inside) return;
       // A last word on how far the client got, so that it can go on from there.
       if (self->bookmarks_ && !self->closed()) self->core_.store().SendProgress(self->resource_->storage, *self);
       self->End();
@@ -106,11 +110,13 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   // ---- Watcher ----
   void OnEvent(const StoreEvent& event) override {
     if (closed()) return;
-    if (!faults_.any_watch_faults()) {
+    if (!held_ && !faults_.any_watch_faults()) {
       Deliver(event);
       return;
     }
-    for (const StoreEvent& e : faults_.FilterEvent(resource_->resource, this, event)) Deliver(e);
+    // Faults are for events that this client would see.
+    if (!Wants(*event.object) && (event.previous == nullptr || !Wants(*event.previous))) return;
+    for (const StoreEvent& e : faults_.FilterEvent(resource_->resource, held_, event)) Deliver(e);
   }
 
   void OnProgress(std::uint64_t version) override {
@@ -189,7 +195,8 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   std::shared_ptr<serve::HttpExchange> exchange_;
   Faults& faults_;
   bool bookmarks_ = false;
-  bool first_ = true;  // used by the delivering thread only
+  bool first_ = true;               // used by the delivering thread only, as the next
+  std::optional<StoreEvent> held_;  // a fault keeps it back until the next event
   std::atomic<bool> closed_{false};
   Mutex mu_;
   Timer timer_ KUBE_GUARDED_BY(mu_);
@@ -225,7 +232,7 @@ Result<void> StartWatch(ApiCore& core, Call& call, const EncodeContext& encode, 
   headers.Add("cache-control", "no-cache, private");
   exchange->Start(200, std::move(headers));
   stream->Open(bookmarks, timeout);
-  if (faults.TakeGone(resource->resource)) {
+  if (faults.TakeGone("watch", resource->resource, call.ns, call.name)) {
     stream->Fail(Expired("too old resource version: the test asked for it"));
     return {};
   }

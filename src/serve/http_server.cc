@@ -44,7 +44,7 @@ class HttpServer::Impl {
     endpoint_ = tcp::endpoint(address, options_->port);
     // Holds the port while the server does not listen: nobody else gets it meanwhile.
     reserved_ = std::make_unique<tcp::socket>(loops_[0]->io);
-    if (Result<void> bound = Bind(*reserved_, "reserve"); !bound) return bound;
+    if (Result<void> bound = Bind(*reserved_, "listen on"); !bound) return bound;
     endpoint_ = reserved_->local_endpoint(ec);
     if (Result<void> listening = Listen(); !listening) return listening;
     for (std::size_t i = 0; i < loops_.size(); ++i) {

@@ -197,12 +197,16 @@ struct CurlSwarm::Impl {
     long connects = 0;
   };
   CURLM* multi = nullptr;
+  curl_slist* headers = nullptr;
   std::vector<std::unique_ptr<One>> all;
   int finished = 0;
 };
 
-CurlSwarm::CurlSwarm(const std::string& url, int count) : impl_(std::make_unique<Impl>()) {
+CurlSwarm::CurlSwarm(const std::string& url, int count) : CurlSwarm(CurlRequest{.url = url, .ca_pem = Pki().ca_pem}, count) {}
+
+CurlSwarm::CurlSwarm(const CurlRequest& request, int count) : impl_(std::make_unique<Impl>()) {
   GlobalInit();
+  for (const std::string& header : request.headers) impl_->headers = curl_slist_append(impl_->headers, header.c_str());
   impl_->multi = curl_multi_init();
   curl_multi_setopt(impl_->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
   curl_multi_setopt(impl_->multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
@@ -210,12 +214,13 @@ CurlSwarm::CurlSwarm(const std::string& url, int count) : impl_(std::make_unique
   for (int i = 0; i < count; ++i) {
     auto one = std::make_unique<Impl::One>();
     one->curl = curl_easy_init();
-    curl_easy_setopt(one->curl, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(one->curl, CURLOPT_URL, request.url.c_str());
+    curl_easy_setopt(one->curl, CURLOPT_HTTPHEADER, impl_->headers);
     curl_easy_setopt(one->curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(one->curl, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(one->curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(one->curl, CURLOPT_PIPEWAIT, 1L);
-    curl_blob ca = Blob(Pki().ca_pem);
+    curl_blob ca = Blob(request.ca_pem);
     curl_easy_setopt(one->curl, CURLOPT_CAINFO_BLOB, &ca);
     curl_easy_setopt(one->curl, CURLOPT_PRIVATE, one.get());
     curl_easy_setopt(one->curl, CURLOPT_WRITEDATA, &one->body);
@@ -235,6 +240,7 @@ CurlSwarm::~CurlSwarm() {
     curl_easy_cleanup(one->curl);
   }
   curl_multi_cleanup(impl_->multi);
+  curl_slist_free_all(impl_->headers);
 }
 
 bool CurlSwarm::RunUntil(const std::function<bool()>& done) {

@@ -85,6 +85,8 @@ CurlAnswer Fetch(const CurlRequest& request);
 class CurlSwarm {
  public:
   CurlSwarm(const std::string& url, int count);
+  // The URL, the headers and the CA of `request`, which is fetched `count` times.
+  CurlSwarm(const CurlRequest& request, int count);
   CurlSwarm(const CurlSwarm&) = delete;
   CurlSwarm& operator=(const CurlSwarm&) = delete;
   ~CurlSwarm();

@@ -169,8 +169,13 @@ std::string TailOf(const std::string& path, int lines) {
   Result<std::string> text = ReadFile(path);
   if (!text) return "";
   std::size_t from = text->size();
-  for (int i = 0; i <= lines && from != 0 && from != std::string::npos; ++i) from = text->rfind('\n', from - 1);
-  return from == std::string::npos || from == 0 ? *text : text->substr(from + 1);
+  if (from > 0 && text->back() == '\n') --from;  // ends the last line, starts none
+  for (int i = 0; i < lines; ++i) {
+    const std::size_t before = from == 0 ? std::string::npos : text->rfind('\n', from - 1);
+    if (before == std::string::npos) return *text;
+    from = before;
+  }
+  return text->substr(from + 1);
 }
 
 }  // namespace kube::testing::internal

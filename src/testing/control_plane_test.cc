@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "kube/codec/json.h"
 #include "testing/assets.h"
 #include "testing/http.h"
+#include "testing/rerun_test_util.h"
 #include "testing/temporary_directory.h"
 
 namespace kube::testing {
@@ -266,37 +266,29 @@ TEST(ControlPlaneStartTest, StartEndsWithItsContext) {
   EXPECT_TRUE(IsCancelled(plane.error())) << plane.error().ToString();
 }
 
+TEST(ControlPlaneStartTest, DISABLED_StartsAndWaits) {
+  Result<std::unique_ptr<ControlPlane>> plane = ControlPlane::Start(Soon());
+  ASSERT_TRUE(plane) << plane.error().ToString();
+  internal::ReportAndWait((*plane)->directory() + " " + std::to_string((*plane)->pid(Part::kEtcd)) + " " +
+                          std::to_string((*plane)->pid(Part::kApiServer)));
+}
+
 TEST(ControlPlaneStartTest, NothingIsLeftWhenTheTestIsKilled) {
   SKIP_WITHOUT_PROGRAMS();
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    Result<std::unique_ptr<ControlPlane>> plane = ControlPlane::Start(Soon());
-    std::string report = "failed";
-    if (plane) {
-      report =
-          (*plane)->directory() + " " + std::to_string((*plane)->pid(Part::kEtcd)) + " " + std::to_string((*plane)->pid(Part::kApiServer));
-    }
-    if (write(ends[1], report.data(), report.size()) < 0) _exit(1);
-    close(ends[1]);
-    while (true) pause();
-  }
-  close(ends[1]);
-  std::string report;
-  char buffer[512];
-  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) report.append(buffer, static_cast<std::size_t>(got));
-  close(ends[0]);
-  std::istringstream words(report);
+  auto scratch = internal::TemporaryDirectory::Create("kubexx-kill-test");
+  ASSERT_TRUE(scratch);
+  const std::string report = (*scratch)->path() + "/report";
+  std::unique_ptr<internal::Process> other = internal::RunTestInAnotherProcess("ControlPlaneStartTest.DISABLED_StartsAndWaits", report);
+  ASSERT_NE(other, nullptr);
+  std::istringstream words(internal::WaitForReport(report));
   std::string directory;
   int etcd = 0;
   int apiserver = 0;
   words >> directory >> etcd >> apiserver;
-  EXPECT_TRUE(IsAlive(etcd)) << report;
-  EXPECT_TRUE(IsAlive(apiserver)) << report;
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(IsAlive(etcd));
+  EXPECT_TRUE(IsAlive(apiserver));
+  EXPECT_TRUE(std::filesystem::exists(directory + "/etcd"));
+  kill(other->pid(), SIGKILL);
   EXPECT_TRUE(WaitUntilDead(etcd));
   EXPECT_TRUE(WaitUntilDead(apiserver));
   for (int i = 0; i < 2000 && std::filesystem::exists(directory); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "testing/rerun_test_util.h"
 #include "testing/temporary_directory.h"
 
 namespace kube::testing::internal {
@@ -165,18 +165,17 @@ TEST_F(ProcessTest, OutlivesTheThreadThatStartedIt) {
   EXPECT_TRUE(process->running());
 }
 
+TEST_F(ProcessTest, DISABLED_StartsAndWaits) {
+  auto process = Process::Start({.argv = {"/bin/sleep", "1000"}});
+  ReportAndWait(process ? std::to_string((*process)->pid()) : "0");
+}
+
 TEST_F(ProcessTest, DiesWithItsParent) {
-  // A child of this test that starts a process and is then killed the hard way.
-  const pid_t parent = fork();
-  if (parent == 0) {
-    auto process = Process::Start({.argv = {"/bin/sh", "-c", "echo $$; sleep 1000"}, .log_file = Path("log")});
-    pause();
-    _exit(process ? 0 : 1);
-  }
-  const pid_t grandchild = static_cast<pid_t>(std::stol(WaitForLine(Path("log"))));
+  std::unique_ptr<Process> parent = RunTestInAnotherProcess("ProcessTest.DISABLED_StartsAndWaits", Path("report"));
+  ASSERT_NE(parent, nullptr);
+  const pid_t grandchild = static_cast<pid_t>(std::stol(WaitForReport(Path("report"))));
   EXPECT_TRUE(Exists(grandchild));
-  kill(parent, SIGKILL);
-  waitpid(parent, nullptr, 0);
+  kill(parent->pid(), SIGKILL);
   EXPECT_TRUE(WaitUntilDead(grandchild));
 }
 

@@ -4,12 +4,13 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include "testing/rerun_test_util.h"
 
 namespace kube::testing::internal {
 namespace {
@@ -42,27 +43,23 @@ TEST(TemporaryDirectoryTest, IsRemovedWithItsContents) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+TEST(TemporaryDirectoryTest, DISABLED_MakesOneAndWaits) {
+  auto made = TemporaryDirectory::Create(Prefix());
+  ASSERT_TRUE(made);
+  std::ofstream((*made)->path() + "/file") << "x";
+  ReportAndWait((*made)->path());
+}
+
 TEST(TemporaryDirectoryTest, IsRemovedWhenItsProcessIsKilled) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    auto made = TemporaryDirectory::Create(Prefix());
-    const std::string path = made ? (*made)->path() : "failed";
-    std::ofstream(path + "/file") << "x";
-    if (write(ends[1], path.data(), path.size()) < 0) _exit(1);
-    close(ends[1]);
-    pause();
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string path;
-  char buffer[256];
-  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) path.append(buffer, static_cast<std::size_t>(got));
-  close(ends[0]);
-  ASSERT_TRUE(fs::exists(path)) << path;
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  auto own = TemporaryDirectory::Create(Prefix());
+  ASSERT_TRUE(own);
+  const std::string report = (*own)->path() + "/report";
+  std::unique_ptr<Process> other = RunTestInAnotherProcess("TemporaryDirectoryTest.DISABLED_MakesOneAndWaits", report);
+  ASSERT_NE(other, nullptr);
+  std::string path = WaitForReport(report);
+  path = path.substr(0, path.find('\n'));
+  ASSERT_TRUE(fs::exists(path + "/file")) << path;
+  kill(other->pid(), SIGKILL);
   EXPECT_TRUE(WaitUntilGone(path));
 }
 

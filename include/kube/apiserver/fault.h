@@ -24,7 +24,7 @@ enum class FaultKind : std::uint8_t {
   kDelay,           // answers as usual, `delay` later
   kDrop,            // closes the connection without an answer
   kCut,             // ends the answer the hard way after `bytes` of its body
-  kStall,           // sends the head of the answer and then nothing, until the client gives up or the fault is removed
+  kStall,           // holds the whole answer back, until the client gives up or the fault is removed (which a used up one can be, too)
   kGone,            // watch: an ERROR event with 410 as the first event; list: 410
   kDropEvent,       // watch: an event is lost
   kDuplicateEvent,  // watch: an event comes twice

@@ -329,7 +329,7 @@ TEST_P(NegotiationContract, ProtobufWatchHasFrames) {
   Result<std::optional<std::string>> length = stream.NextBytes(4, until);
   ASSERT_TRUE(length && length->has_value());
   std::size_t size = 0;
-  for (unsigned char c : **length) size = size << 8 | c;
+  for (char c : **length) size = size << 8 | static_cast<unsigned char>(c);
   Result<std::optional<std::string>> frame = stream.NextBytes(size, until);
   ASSERT_TRUE(frame && frame->has_value());
   // The event is bare, the object inside has its envelope.
