@@ -42,11 +42,12 @@ MediaRange ParseMediaRange(std::string_view text) {
     std::string_view value = Trim(parameter.substr(equals + 1));
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
     if (name == "q") {
-      // What is no number counts as the default. (NaN would leave the ranges without an order.)
+      if (value.empty()) continue;
+      // What is no number counts as none, as in the real server. (NaN would leave the ranges without an order.)
       const std::string number(value);
       char* parsed = nullptr;
       range.quality = std::strtod(number.c_str(), &parsed);
-      if (number.empty() || *parsed != '\0' || std::isnan(range.quality)) range.quality = 1;
+      if (*parsed != '\0' || std::isnan(range.quality)) range.quality = 0;
     } else {
       range.parameters.emplace_back(std::move(name), std::string(value));
     }

@@ -397,7 +397,7 @@ def check_delete(s):
 def find_kubectl(arguments):
     if arguments[0] != "--find":
         return arguments[0]
-    done = subprocess.run([arguments[1], "--path", "newest"], capture_output=True, text=True, check=False)
+    done = subprocess.run([arguments[1], "--path", "--lean", "newest"], capture_output=True, text=True, check=False)
     return os.path.join(done.stdout.strip(), "kubectl") if done.returncode == 0 else ""
 
 

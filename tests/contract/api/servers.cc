@@ -23,7 +23,7 @@ Result<ContractServer> StartReal(ServerKind kind) {
   options.controller_manager = true;
   options.controller_manager_flags = {"--controllers=garbagecollector,namespace"};
   // It cannot be built for every release.
-  if (kind == ServerKind::kRealOldest) options.controller_manager = testing::FindControlPlaneAssets(options).ok();
+  options.controller_manager = testing::FindControlPlaneAssets(options).ok();
   Result<std::unique_ptr<testing::ControlPlane>> plane = testing::ControlPlane::Start(Context::Background(), options);
   if (!plane) return plane.error();
   std::shared_ptr<testing::ControlPlane> real = std::move(*plane);
