@@ -22,7 +22,8 @@ void PrintCommandHelp(Command& command, std::ostream& out) {
 }
 
 void PrintHelp(const std::vector<std::unique_ptr<Command>>& commands, std::ostream& out) {
-  out << "kubexx works with Kubernetes objects and runs API servers to test against; no cluster needed.\n\nUsage:\n  kubexx COMMAND [flags] "
+  out << "kubexx works with Kubernetes objects and runs API servers to test against; no cluster needed.\n\nUsage:\n  kubexx COMMAND "
+         "[flags] "
          "[arguments]\n\nCommands:\n";
   std::size_t width = 4;
   for (const auto& command : commands) width = std::max(width, command->info().name.size());
