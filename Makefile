@@ -50,7 +50,7 @@ test: deps newest-control-plane  ## what to run before a change is sent: all tes
 	@cd $(BUILD)/asan && rm -f tests/contract/api/summary-*.txt; code=0; $(CTEST) -LE slow || code=$$?; \
 	cat tests/contract/api/summary-*.txt 2> /dev/null; exit $$code
 
-test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with clang, 15 s of each fuzz target
+test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with clang, 10 s of each quick fuzz target
 	@$(call configure,asan)
 	@$(call build,asan)
 	@if command -v go > /dev/null; then scripts/build-control-plane --lean || echo "No real control plane: its tests are skipped."; fi
@@ -61,7 +61,7 @@ test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with 
 	@cd $(BUILD)/tsan && $(CTEST) -LE 'lint|slow|install|e2e'
 	@$(call configure,fuzz)
 	@$(call build,fuzz) --target fuzzers
-	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=15 $(CTEST) -L fuzz
+	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=10 $(CTEST) -L fuzz
 
 demo: deps  ## build the kubexx program and show its API server at work
 	@$(call configure,release)
@@ -90,8 +90,8 @@ generate-api: deps  ## write include/kube/api and src/api anew from upstream's s
 
 fuzz: deps  ## run each fuzz target for FUZZ_SECONDS (600)
 	@$(call configure,fuzz)
-	@$(call build,fuzz) --target fuzzers
-	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CTEST) -L fuzz
+	@$(call build,fuzz) --target fuzzers fuzzers_apiserver
+	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CTEST) -L 'fuzz|embedded'
 
 install: deps  ## install to $(DESTDIR)$(PREFIX) (PREFIX=/usr/local)
 	@$(call configure,release) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DKUBEXX_BENCH=OFF
