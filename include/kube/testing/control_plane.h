@@ -46,7 +46,8 @@ struct ControlPlaneOptions {
   std::vector<std::string> etcd_flags;  // added at the end, so they win
   std::vector<std::string> apiserver_flags;
   std::vector<std::string> controller_manager_flags;
-  std::chrono::milliseconds start_timeout = std::chrono::minutes(2);
+  // Patience for a starved machine: a program that ends early is noticed at once.
+  std::chrono::milliseconds start_timeout = std::chrono::minutes(5);
   // A line for a person at each step; called on the thread that starts or restarts.
   std::function<void(std::string_view)> progress;
 };
