@@ -58,7 +58,7 @@ test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with 
 	cat tests/contract/api/summary-*.txt 2> /dev/null; exit $$code
 	@$(call configure,tsan)
 	@$(call build,tsan)
-	@cd $(BUILD)/tsan && $(CTEST) -LE 'lint|slow|install|e2e'
+	@cd $(BUILD)/tsan && $(CTEST) -LE 'lint|slow|install|e2e' && $(CTEST) -L soak
 	@$(call configure,fuzz)
 	@$(call build,fuzz) --target fuzzers
 	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=10 $(CTEST) -L fuzz

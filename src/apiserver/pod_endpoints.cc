@@ -232,9 +232,13 @@ void PodEndpoints::Command(const Exchange& exchange, const Call& call, const std
     SendError(*exchange, BadRequest("Upgrade request required"));
     return;
   }
-  Spawn("kube-pod-exec", [exchange, request, handler](const Context& context) {
-    Result<std::unique_ptr<serve::RemoteSession>> session = serve::AcceptRemoteCommand(context, exchange);
+  Spawn("kube-pod-exec", [exchange, request, handler](const Context& server) {
+    Result<std::unique_ptr<serve::RemoteSession>> session = serve::AcceptRemoteCommand(server, exchange);
     if (!session) return;
+    std::pair<Context, CancelSource> child = server.WithCancel();
+    const Context context = child.first;
+    const Context::Registration gone =
+        (*session)->alive().OnDone([&source = child.second] { source.Cancel(Error::Cancelled("the client is gone")); });
     Streams streams(context, **session);
     Result<int> code = handler(context, request, streams);
     if (code) {
@@ -255,9 +259,13 @@ void PodEndpoints::PortForward(const Exchange& exchange, const Call& call) {
     SendError(*exchange, BadRequest("Upgrade request required"));
     return;
   }
-  Spawn("kube-pod-fwd", [exchange, ns = call.ns, pod = call.name, handler = all.port_forward](const Context& context) {
-    Result<std::unique_ptr<serve::PortForwardSession>> session = serve::AcceptPortForward(context, exchange);
+  Spawn("kube-pod-fwd", [exchange, ns = call.ns, pod = call.name, handler = all.port_forward](const Context& server) {
+    Result<std::unique_ptr<serve::PortForwardSession>> session = serve::AcceptPortForward(server, exchange);
     if (!session) return;
+    std::pair<Context, CancelSource> child = server.WithCancel();
+    const Context context = child.first;
+    const Context::Registration gone =
+        (*session)->alive().OnDone([&source = child.second] { source.Cancel(Error::Cancelled("the client is gone")); });
     std::list<Thread> connections;  // joined when the session ends, which ends what they wait for
     for (;;) {
       Result<std::unique_ptr<serve::ForwardedConnection>> accepted = (*session)->Accept(context);

@@ -4,10 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "kube/base/export.h"
+
 namespace kube::internal {
 
-void AppendBase64(std::string_view bytes, std::string& out);
+KUBE_EXPORT void AppendBase64(std::string_view bytes, std::string& out);
 // Appends the bytes; false where the text is not base64.
-bool DecodeBase64(std::string_view text, std::string& out);
+KUBE_EXPORT bool DecodeBase64(std::string_view text, std::string& out);
 
 }  // namespace kube::internal

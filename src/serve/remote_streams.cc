@@ -11,13 +11,17 @@
 
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
-#include "serve/byte_queue.h"
-#include "serve/spdy_connection.h"
 #include "serve/websocket.h"
+#include "transport/byte_queue.h"
+#include "transport/spdy/spdy_connection.h"
 
 namespace kube::serve {
 
 namespace {
+
+using internal::ByteQueue;
+using internal::SpdyConnection;
+using internal::SpdyStream;
 
 constexpr std::string_view kV5 = "v5.channel.k8s.io";
 constexpr std::string_view kV4 = "v4.channel.k8s.io";
@@ -136,6 +140,7 @@ class WebSocketRemoteSession final : public RemoteSession {
     Close();
     return written;
   }
+  const Context& alive() const override { return stop_.first; }
   void Close() override {
     stop_.second.Cancel();
     socket_->Close();
@@ -155,9 +160,9 @@ class WebSocketRemoteSession final : public RemoteSession {
 
   void Run() {
     while (true) {
-      const Result<std::optional<std::string>> message = socket_->ReadMessage(stop_.first);
+      const Result<std::optional<WebSocket::Message>> message = socket_->ReadMessage(stop_.first);
       if (!message || !*message) break;
-      const std::string_view bytes = **message;
+      const std::string_view bytes = (*message)->payload;
       if (bytes.empty()) continue;
       if (bytes[0] == kStdin) stdin_.Put(bytes.substr(1));
       if (bytes[0] == kResize) sizes_.Put(bytes.substr(1));
@@ -168,6 +173,7 @@ class WebSocketRemoteSession final : public RemoteSession {
     }
     stdin_.End();
     sizes_.End();
+    stop_.second.Cancel(Error(ErrorKind::kTransport, "the client is gone"));
   }
 
   const std::unique_ptr<WebSocket> socket_;
@@ -224,6 +230,7 @@ class SpdyRemoteSession final : public RemoteSession {
     connection_->Close();
     return done;
   }
+  const Context& alive() const override { return connection_->alive(); }
   void Close() override { connection_->Close(); }
 
  private:
@@ -275,7 +282,8 @@ class SpdyForwardedConnection final : public ForwardedConnection {
 
 class SpdyPortForwardSession final : public PortForwardSession {
  public:
-  explicit SpdyPortForwardSession(std::unique_ptr<UpgradedStream> stream) : connection_(std::move(stream)) {}
+  explicit SpdyPortForwardSession(std::unique_ptr<UpgradedConnection> connection)
+      : connection_(std::move(connection), SpdyConnection::Role::kServer) {}
 
   Result<std::unique_ptr<ForwardedConnection>> Accept(const Context& ctx) override {
     while (true) {
@@ -285,6 +293,7 @@ class SpdyPortForwardSession final : public PortForwardSession {
       if (std::unique_ptr<ForwardedConnection> connection = Pair(*std::move(stream))) return connection;
     }
   }
+  const Context& alive() const override { return connection_.alive(); }
   void Close() override { connection_.Close(); }
 
  private:
@@ -370,7 +379,7 @@ Result<std::unique_ptr<RemoteSession>> AcceptSpdyRemoteCommand(const Context& ct
                                                                const RemoteCommandOptions& options) {
   Result<std::unique_ptr<UpgradedStream>> stream = AcceptSpdy(exchange, kV4);
   if (!stream) return stream.error();
-  auto connection = std::make_unique<SpdyConnection>(*std::move(stream));
+  auto connection = std::make_unique<SpdyConnection>(AsConnection(*std::move(stream)), SpdyConnection::Role::kServer);
   std::vector<std::string> missing = {"error"};
   if (options.stdin_stream) missing.emplace_back("stdin");
   if (options.stdout_stream) missing.emplace_back("stdout");
@@ -447,12 +456,12 @@ Result<std::unique_ptr<PortForwardSession>> AcceptPortForward(const Context& ctx
     std::string protocol;
     Result<std::unique_ptr<WebSocket>> socket = AcceptWebSocketOf(*exchange, {kTunneledPortForward}, protocol);
     if (!socket) return socket.error();
-    return std::unique_ptr<PortForwardSession>(std::make_unique<SpdyPortForwardSession>(MakeWebSocketTunnel(*std::move(socket))));
+    return std::unique_ptr<PortForwardSession>(std::make_unique<SpdyPortForwardSession>(internal::MakeWebSocketTunnel(*std::move(socket))));
   }
   if (IsUpgradeRequest(request) && HeaderHasToken(request, "upgrade", kSpdy)) {
     Result<std::unique_ptr<UpgradedStream>> stream = AcceptSpdy(*exchange, kPortForward);
     if (!stream) return stream.error();
-    return std::unique_ptr<PortForwardSession>(std::make_unique<SpdyPortForwardSession>(*std::move(stream)));
+    return std::unique_ptr<PortForwardSession>(std::make_unique<SpdyPortForwardSession>(AsConnection(*std::move(stream))));
   }
   return Refuse(*exchange, 400, "Upgrade request required");
 }

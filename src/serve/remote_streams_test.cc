@@ -10,12 +10,22 @@
 
 #include "kube/base/thread.h"
 #include "serve/serve_test_util.h"
-#include "serve/spdy.h"
-#include "serve/websocket.h"
+#include "transport/spdy/spdy_frames.h"
+#include "transport/websocket/websocket_frames.h"
 
 namespace kube::serve {
 namespace {
 
+using internal::EncodeSpdyData;
+using internal::EncodeSpdyFrame;
+using internal::SpdyDeflater;
+using internal::SpdyFrame;
+using internal::SpdyParser;
+using internal::SpdyType;
+using internal::WebSocketClosePayload;
+using internal::WebSocketFrame;
+using internal::WebSocketOpcode;
+using internal::WebSocketParser;
 using Exchange = std::shared_ptr<HttpExchange>;
 
 Context Patient() { return Context::Background().WithTimeout(kPatience); }
@@ -67,7 +77,7 @@ class SpdyClient {
   explicit SpdyClient(WebSocketClient& socket) : socket_(&socket) {}
 
   void SendFrame(const SpdyFrame& frame) { SendBytes(EncodeSpdyFrame(frame, deflater_)); }
-  void Open(std::uint32_t id, HttpHeaders headers, bool fin = false) {
+  void Open(std::uint32_t id, kube::HttpHeaders headers, bool fin = false) {
     SendFrame({.type = SpdyType::kSynStream, .stream = id, .fin = fin, .headers = std::move(headers)});
     const SpdyFrame reply = Next();
     EXPECT_EQ(reply.type, SpdyType::kSynReply);

@@ -7,13 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process.h"
 #include "kube/base/context.h"
 #include "kube/base/mutex.h"
 #include "kube/base/result.h"
 #include "testing/http.h"
-#include "testing/process.h"
 
 namespace kube::testing::internal {
+
+using kube::internal::Process;
+using kube::internal::ProcessExit;
 
 // Thread safety: all functions may be called from any thread; Start and Stop not at the same time as each other.
 class ControlPlaneProgram {

@@ -144,7 +144,6 @@ Result<HttpAnswer> HttpCaller::Do(const HttpCall& call) {
 
 Result<std::string> HttpCaller::Raw(const HttpCall& where, std::string_view bytes, std::size_t most) {
   if (handle_ == nullptr) return Error::Internal("libcurl has no handle");
-  const TimePoint until = std::chrono::steady_clock::now() + where.timeout;
   curl_easy_reset(handle_);
   HeaderList headers;
   Prepare(handle_, identity_, where, headers);
@@ -154,8 +153,9 @@ Result<std::string> HttpCaller::Raw(const HttpCall& where, std::string_view byte
   curl_easy_setopt(handle_, CURLOPT_SSL_ENABLE_ALPN, 0L);
   curl_easy_setopt(handle_, CURLOPT_FRESH_CONNECT, 1L);
   curl_easy_setopt(handle_, CURLOPT_CONNECT_ONLY, 1L);
-  curl_easy_setopt(handle_, CURLOPT_TIMEOUT_MS, static_cast<long>(where.timeout.count()));
+  curl_easy_setopt(handle_, CURLOPT_TIMEOUT_MS, 60'000L);  // a starved machine takes its time for a handshake
   if (CURLcode code = curl_easy_perform(handle_); code != CURLE_OK) return TransportError(code, where, detail);
+  const TimePoint until = std::chrono::steady_clock::now() + where.timeout;
   curl_socket_t socket = CURL_SOCKET_BAD;
   curl_easy_getinfo(handle_, CURLINFO_ACTIVESOCKET, &socket);
   const auto wait = [&](short events) {

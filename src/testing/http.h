@@ -61,7 +61,7 @@ class HttpCaller {
   // Errors: kTransport, kTimeout.
   Result<HttpAnswer> Do(const HttpCall& call);
   // Bytes as they are over a connection (TLS where the URL has https), and what comes back until the server closes it, `timeout`
-  // passes or `most` bytes are there. For requests that are no HTTP.
+  // has passed since it was connected or `most` bytes are there. For requests that are no HTTP.
   Result<std::string> Raw(const HttpCall& where, std::string_view bytes, std::size_t most = 1 << 20);
 
  private:

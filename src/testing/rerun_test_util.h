@@ -11,9 +11,11 @@
 #include <string>
 #include <thread>
 
-#include "testing/process.h"
+#include "base/process.h"
 
 namespace kube::testing::internal {
+
+using kube::internal::Process;
 
 inline constexpr const char* kReportVariable = "KUBEXX_TEST_REPORT";
 

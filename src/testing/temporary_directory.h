@@ -7,10 +7,12 @@
 #include <memory>
 #include <string>
 
+#include "base/process.h"
 #include "kube/base/result.h"
-#include "testing/process.h"
 
 namespace kube::testing::internal {
+
+using kube::internal::Process;
 
 // Thread safety: none needed, it is made and destroyed.
 class TemporaryDirectory {

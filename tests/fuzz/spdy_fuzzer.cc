@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "serve/spdy.h"
+#include "transport/spdy/spdy_frames.h"
 
 namespace {
 
-using kube::serve::SpdyFrame;
+using kube::internal::SpdyFrame;
 
 std::vector<SpdyFrame> Read(std::string_view input, std::size_t piece) {
-  kube::serve::SpdyParser parser;
+  kube::internal::SpdyParser parser;
   std::vector<SpdyFrame> frames;
   while (true) {
     auto next = parser.Next();
@@ -33,8 +33,8 @@ void RequireSame(const std::vector<SpdyFrame>& a, const std::vector<SpdyFrame>& 
   if (a.size() != b.size()) std::abort();
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].type != b[i].type || a[i].stream != b[i].stream || a[i].data != b[i].data) std::abort();
-    for (const kube::serve::HttpHeader& header : a[i].headers) {
-      if (a[i].headers.GetAll(header.name) != b[i].headers.GetAll(header.name)) std::abort();
+    for (const auto& [name, value] : a[i].headers) {
+      if (a[i].headers.All(name) != b[i].headers.All(name)) std::abort();
     }
   }
 }
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::vector<SpdyFrame> frames = Read(input, 3);
   RequireSame(frames, Read(input, 10000));
-  kube::serve::SpdyDeflater deflater;
+  kube::internal::SpdyDeflater deflater;
   std::string written;
   for (const SpdyFrame& frame : frames) written += EncodeSpdyFrame(frame, deflater);
   RequireSame(frames, Read(written, 100));

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "serve/websocket.h"
+#include "transport/websocket/websocket_frames.h"
 
 namespace {
 
@@ -13,7 +13,7 @@ constexpr std::size_t kLimit = 1000;
 
 // All items as one text, ending with what went wrong.
 std::string Read(std::string_view input, std::size_t piece) {
-  kube::serve::WebSocketParser parser(kLimit, true);
+  kube::internal::WebSocketParser parser(kLimit, true);
   std::string all;
   while (true) {
     auto next = parser.Next();

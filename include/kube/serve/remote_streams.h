@@ -69,6 +69,8 @@ class KUBE_EXPORT RemoteSession {
   virtual Result<void> Exit(const Context& ctx, int code) = 0;
   // The same, with a Status as JSON: {"status":"Failure","message":...}.
   virtual Result<void> ExitWithStatus(const Context& ctx, std::string_view status_json) = 0;
+  // Stops when the client is gone, or the session closed. For handlers that do not read meanwhile.
+  virtual const Context& alive() const = 0;
   // The same, for a command that could not be run.
   Result<void> Fail(const Context& ctx, std::string_view message);
   // Ends what waits, and the connection.
@@ -106,6 +108,8 @@ class KUBE_EXPORT PortForwardSession {
   virtual ~PortForwardSession();
   // Waits for the next connection; null when the client is gone.
   virtual Result<std::unique_ptr<ForwardedConnection>> Accept(const Context& ctx) = 0;
+  // Stops when the client is gone, or the session closed.
+  virtual const Context& alive() const = 0;
   virtual void Close() = 0;
 };
 

@@ -22,7 +22,7 @@ class RawAnswer {
 };
 
 RawAnswer Raw(const ContractServer& server, const std::string& bytes, std::chrono::milliseconds timeout = std::chrono::seconds(10)) {
-  HttpCaller caller(server.admin);
+  testing::internal::HttpCaller caller(server.admin);
   Result<std::string> answer = caller.Raw({.url = server.url, .timeout = timeout}, bytes);
   EXPECT_TRUE(answer) << answer.error().ToString();
   return RawAnswer(answer.value_or(""));

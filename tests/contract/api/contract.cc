@@ -21,7 +21,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 // How long a case waits for what has to come. Nothing takes this long where all is well.
-constexpr seconds kPatience{30};
+constexpr seconds kPatience{120};
 
 std::string RandomId() {
   static std::mt19937_64 random{std::random_device{}()};

@@ -28,18 +28,12 @@
 #include <string_view>
 #include <vector>
 
+#include "client_http.h"
 #include "kube/base/result.h"
 #include "kube/value/value.h"
-#include "testing/http.h"
 
 namespace kube::contract {
 
-using testing::internal::HttpAnswer;
-using testing::internal::HttpCall;
-using testing::internal::HttpCaller;
-using testing::internal::HttpFields;
-using testing::internal::HttpIdentity;
-using testing::internal::HttpStream;
 
 enum class ServerKind { kEmbedded, kRealNewest, kRealOldest };
 std::string NameOf(ServerKind kind);

@@ -114,6 +114,9 @@ const Result<ContractServer>& ServerOf(ServerKind kind) {
   return found->second;
 }
 
-void StopServers() { Servers().clear(); }
+void StopServers() {
+  CloseClients();
+  Servers().clear();
+}
 
 }  // namespace kube::contract

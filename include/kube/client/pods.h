@@ -1,0 +1,6 @@
+// What pods can do besides being objects: logs.h (logs), exec.h (exec and attach), port_forward.h.
+#pragma once
+
+#include "kube/client/exec.h"          // IWYU pragma: export
+#include "kube/client/logs.h"          // IWYU pragma: export
+#include "kube/client/port_forward.h"  // IWYU pragma: export

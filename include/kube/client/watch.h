@@ -1,0 +1,78 @@
+// Watcher<T>: what happens to objects of a kind, as it happens.
+//
+//   Result<Watcher<Pod>> watcher = client.Watch<Pod>(ctx, {.ns = "default", .resource_version = list->metadata.resource_version});
+//   for (;;) {
+//     Result<std::optional<WatchEvent<Pod>>> event = watcher->Next(ctx);
+//     if (!event) return event.error();          // the connection broke, the context stopped, or bytes that are no event
+//     if (!*event) break;                        // the server ended the watch, as it does every few minutes: watch again
+//     ...
+//   }
+//
+// A watch alone is not a cache: it ends often, and after 410 Gone everything has to be listed anew. Informers (room cache) do that.
+//
+// Thread safety: one thread calls Next; Stop from any thread.
+// Lifetime: destroying it ends the watch. Independent of the Client that made it.
+// Blocking and cancellation: Next waits for the next event; the context ends it within 100 ms, and the watch can go on afterwards.
+// Cost: bytes are decoded on the thread that calls Next, never on the I/O thread. A watcher that nobody reads holds at most
+//   stream_buffer bytes, then the server waits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kube/base/context.h"
+#include "kube/base/export.h"
+#include "kube/base/result.h"
+#include "kube/meta/dynamic_object.h"
+
+namespace kube {
+
+enum class WatchEventType : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
+// "ADDED"
+KUBE_EXPORT std::string_view ToString(WatchEventType type);
+
+template <ObjectType T>
+struct WatchEvent {
+  WatchEventType type = WatchEventType::kAdded;
+  // Of a deletion its last state; of a bookmark only kind and metadata.resourceVersion (and annotations); of an error nothing.
+  T object{};
+  // Of kError what the server said, as for any other call: IsGone(e) and IsResourceExpired(e) mean list again.
+  std::optional<Error> error;
+};
+
+namespace internal {
+// Frames to events, whatever T is. Null type: DynamicObject.
+class KUBE_EXPORT WatchStream {
+ public:
+  virtual ~WatchStream();
+  // False at the end of the watch. `object` points to an empty T.
+  virtual Result<bool> Next(const Context& ctx, WatchEventType& type, void* object, std::optional<Error>& error) = 0;
+  virtual void Stop() = 0;
+};
+}  // namespace internal
+
+template <ObjectType T>
+class Watcher {
+ public:
+  explicit Watcher(std::unique_ptr<internal::WatchStream> stream) : stream_(std::move(stream)) {}
+
+  // Nothing at the end of the watch. After an event of kError the watch is over as well.
+  Result<std::optional<WatchEvent<T>>> Next(const Context& ctx) {
+    WatchEvent<T> event;
+    Result<bool> more = stream_->Next(ctx, event.type, &event.object, event.error);
+    if (!more) return more.error();
+    if (!*more) return std::optional<WatchEvent<T>>();
+    return std::optional<WatchEvent<T>>(std::move(event));
+  }
+  // Ends the watch: Next gives nothing from then on.
+  void Stop() { stream_->Stop(); }
+
+ private:
+  std::unique_ptr<internal::WatchStream> stream_;
+};
+
+}  // namespace kube

@@ -1,0 +1,30 @@
+// ClientCore: what all copies of a Client share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kube/base/context.h"
+#include "kube/base/result.h"
+#include "kube/client/client.h"
+#include "kube/config/client_config.h"
+#include "kube/transport/http_transport.h"
+#include "kube/transport/transport.h"
+
+namespace kube::internal {
+
+// Thread safety: immutable once made.
+class ClientCore {
+ public:
+  ClientConfig config;
+  std::string ns;                             // never empty
+  std::shared_ptr<HttpTransport> connection;  // null: an injected transport
+  std::shared_ptr<Transport> transport;       // with all decorators
+  std::shared_ptr<Clock> clock;
+  std::shared_ptr<RateLimiter> discovery_limiter;  // with a burst of 300; null: as all others
+
+  // Sends, and turns answers that are no success into errors. `what` is put before errors: "get pods default/web".
+  Result<HttpResponse> Send(const Context& ctx, HttpRequest request, const std::string& what) const;
+};
+
+}  // namespace kube::internal

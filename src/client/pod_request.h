@@ -1,0 +1,30 @@
+// Requests for subresources of a pod that are no objects: log, exec, attach, portforward.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/request.h"
+#include "kube/base/context.h"
+#include "kube/base/result.h"
+#include "kube/meta/object_key.h"
+#include "kube/transport/http.h"
+#include "kube/transport/transport.h"
+#include "transport/websocket/websocket.h"
+
+namespace kube::internal {
+
+// "pods/log default/web", for error messages.
+std::string DescribePod(const ObjectKey& pod, std::string_view subresource);
+
+// GET of the subresource. Errors: kInvalid without a name or a namespace, or with ones that no path can have.
+Result<HttpRequest> PodRequest(const ObjectKey& pod, std::string_view subresource, const Query& query);
+
+// How long a session may be silent, and may take for one message.
+WebSocket::Limits SessionLimits();
+
+// Opens a WebSocket to the subresource. Errors: as DialWebSocket; kApi with what the server said where it refused.
+Result<WebSocketDial> DialPod(Transport& transport, const Context& ctx, HttpRequest request, const std::vector<std::string_view>& protocols);
+
+}  // namespace kube::internal

@@ -1,0 +1,25 @@
+// What LoadConfig is made of.
+#pragma once
+
+#include <string>
+
+#include "kube/config/load.h"
+
+namespace kube::internal {
+
+// What Error::reason() is, for the predicates.
+inline constexpr const char* kNotInCluster = "NotInCluster";
+inline constexpr const char* kEmptyConfig = "EmptyConfig";
+inline constexpr const char* kContextNotFound = "ContextNotFound";
+
+Error ConfigError(std::string message, const char* reason = "");
+
+// A variable of the options' environment; empty where it is unset.
+std::string EnvironmentOf(const LoadOptions& options, const char* name);
+
+// Whether the environment names a server and a token is mounted.
+bool InClusterPossible(const LoadOptions& options);
+// Of the pod: $POD_NAMESPACE, the service account's, "default".
+std::string InClusterNamespace(const LoadOptions& options);
+
+}  // namespace kube::internal

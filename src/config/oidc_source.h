@@ -1,0 +1,62 @@
+// Credentials of the auth provider "oidc": an ID token, and a refresh token to get the next one with.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kube/base/mutex.h"
+#include "kube/config/credentials.h"
+
+namespace kube::internal {
+
+// A token is used until so long before its end.
+inline constexpr std::chrono::seconds kIdTokenLeeway{10};
+
+// `exp` of a JWT, in seconds since 1970; 0 where it has none. Errors: kAuth where this is no JWT; never quotes it.
+Result<std::int64_t> IdTokenExpiry(std::string_view token);
+
+// application/x-www-form-urlencoded: one text, and "a=b&c=d".
+std::string FormEncode(std::string_view text);
+std::string FormEncode(const std::map<std::string, std::string>& fields);
+
+// Thread safety: all functions from many threads at once. One caller asks the issuer, the others wait.
+class OidcSource final : public CredentialSource {
+ public:
+  OidcSource(AuthProviderConfig config, std::string ca_pem, std::shared_ptr<Clock> clock, OidcHttp http);
+
+  Result<Authorization> Get(const Context& ctx) override;
+  void Rejected(const Authorization&) override {}  // an ID token is good until its end
+  std::shared_ptr<const ClientCertificate> Certificate() const override { return nullptr; }
+
+ private:
+  struct Tokens {
+    std::string id;
+    std::string refresh;
+  };
+  Result<bool> Valid(const std::string& id_token) const;
+  Result<Tokens> Refresh(const Context& ctx, const std::string& refresh_token) const;
+  Result<std::string> TokenEndpoint(const Context& ctx) const;
+  Error Failed(const std::string& what) const;
+
+  const AuthProviderConfig provider_;  // of its settings the tokens are those of the start
+  const std::string issuer_;
+  const std::string ca_pem_;
+  const std::shared_ptr<Clock> clock_;
+  const OidcHttp http_;
+
+  Mutex mu_;
+  CondVar changed_;
+  bool running_ KUBE_GUARDED_BY(mu_) = false;
+  std::map<std::string, std::string> settings_ KUBE_GUARDED_BY(mu_);
+  Clock::TimePoint obtained_at_ KUBE_GUARDED_BY(mu_);
+  std::uint64_t serial_ KUBE_GUARDED_BY(mu_) = 1;
+};
+
+// Shared by clients of one server, issuer, client and refresh token: a refresh token may be good for one use only. Errors: kConfig.
+Result<std::shared_ptr<CredentialSource>> MakeOidcSource(const ClientConfig& config, const std::shared_ptr<Clock>& clock,
+                                                         const OidcHttp& http);
+
+}  // namespace kube::internal

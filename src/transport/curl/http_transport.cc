@@ -1,0 +1,151 @@
+#include "kube/transport/http_transport.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kube/transport/transport_errors.h"
+#include "transport/curl/call.h"
+#include "transport/curl/io_loop.h"
+#include "transport/curl/settings.h"
+#include "transport/curl/upgrade.h"
+
+namespace kube {
+namespace internal {
+namespace {
+
+class CallStream : public BodyStream {
+ public:
+  CallStream(std::shared_ptr<IoLoop> loop, std::shared_ptr<Call> call, std::size_t buffer_size)
+      : loop_(std::move(loop)), call_(std::move(call)), buffer_size_(buffer_size) {}
+  ~CallStream() override { CallStream::Close(); }
+
+  Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) override {
+    Call& call = *call_;
+    bool resume = false;
+    std::size_t count = 0;
+    {
+      MutexLock lock(call.mu);
+      const auto there = [&call]() KUBE_REQUIRES(call.mu) { return call.closed || call.buffer.size() > call.used || call.ended; };
+      if (!there()) {
+        call.reader_waits = true;
+        const Result<void> waited = WaitUntil(ctx, call.mu, call.changed, there);
+        call.reader_waits = false;
+        if (!waited) return waited.error();
+      }
+      if (call.closed) return Error(ErrorKind::kClosed, "the body was closed");
+      count = std::min(size, call.buffer.size() - call.used);
+      if (count == 0) {
+        if (size != 0 && call.error) return *call.error;
+        return std::size_t{0};
+      }
+      std::copy_n(call.buffer.data() + call.used, count, buffer);
+      call.used += count;
+      if (call.used == call.buffer.size()) {
+        call.used = 0;
+        if (call.buffer.capacity() > 4 * buffer_size_) {
+          std::string().swap(call.buffer);
+        } else {
+          call.buffer.clear();
+        }
+      }
+      if (call.paused && !call.resuming && call.buffer.size() - call.used <= buffer_size_ / 2) resume = call.resuming = true;
+    }
+    if (resume) loop_->Resume(call_);
+    return count;
+  }
+
+  void Close() override {
+    bool cancel = false;
+    {
+      MutexLock lock(call_->mu);
+      if (std::exchange(call_->closed, true)) return;
+      cancel = !call_->ended;
+      std::string().swap(call_->buffer);
+      call_->used = 0;
+    }
+    call_->changed.NotifyAll();
+    if (cancel) loop_->Cancel(call_);
+  }
+
+ private:
+  const std::shared_ptr<IoLoop> loop_;
+  const std::shared_ptr<Call> call_;
+  const std::size_t buffer_size_;
+};
+
+class CurlTransport : public HttpTransport {
+ public:
+  CurlTransport(std::shared_ptr<const Settings> settings, std::shared_ptr<IoLoop> loop)
+      : settings_(std::move(settings)), loop_(std::move(loop)) {}
+  ~CurlTransport() override { loop_->Stop(); }
+
+  Result<HttpResponse> RoundTrip(const Context& ctx, HttpRequest request) override {
+    if (std::optional<Error> wrong = CheckRequest(request)) return *std::move(wrong);
+    if (Result<void> go = ctx.Check(); !go) return go.error();
+    Result<std::shared_ptr<const TlsMaterial>> material = Material();
+    if (!material) return material.error();
+    const std::shared_ptr<IoLoop> loop = loop_;  // the transport may go while this waits
+    const std::size_t buffer_size = settings_->options.stream_buffer;
+    const auto call = std::make_shared<Call>(std::move(request), *std::move(material));
+    loop->Submit(call);
+    bool ready = false;
+    std::optional<Error> error;
+    {
+      const Context::Registration wake = ctx.OnDone([raw = call.get()] {
+        MutexLock lock(raw->mu);
+        raw->stopped = true;
+        raw->changed.NotifyAll();
+      });
+      MutexLock lock(call->mu);
+      while (!call->ready && !call->stopped) call->changed.Wait(call->mu);
+      ready = call->ready;
+      // A stream's error is its reader's, if its head is there.
+      if (ready && !call->head) error = call->error;
+    }
+    if (!ready) {
+      loop->Cancel(call);
+      return ctx.Err().value_or(Error::Cancelled("the request was cancelled"));
+    }
+    if (error) return *std::move(error);
+    HttpResponse response = std::move(call->response);
+    if (call->request.streaming) response.stream = std::make_unique<CallStream>(loop, call, buffer_size);
+    return response;
+  }
+
+  Result<UpgradeResponse> Upgrade(const Context& ctx, HttpRequest request) override {
+    if (std::optional<Error> wrong = CheckRequest(request)) return *std::move(wrong);
+    if (Result<void> go = ctx.Check(); !go) return go.error();
+    Result<std::shared_ptr<const TlsMaterial>> material = Material();
+    if (!material) return material.error();
+    return UpgradeConnection(ctx, settings_, *std::move(material), request);
+  }
+
+  TransportStats stats() const override { return loop_->stats(); }
+  void CloseConnections() override { loop_->CloseConnections(); }
+
+ private:
+  Result<std::shared_ptr<const TlsMaterial>> Material() const {
+    if (!settings_->endpoint.tls || settings_->options.tls == nullptr) return std::shared_ptr<const TlsMaterial>();
+    std::shared_ptr<const TlsMaterial> material = settings_->options.tls->Current();
+    if (material != nullptr && material->trust_nothing && !material->insecure) {
+      return TransportError(transport_reason::kTls, "the CA file is empty, so no server can be trusted: put the cluster's CA into it");
+    }
+    return material;
+  }
+
+  const std::shared_ptr<const Settings> settings_;
+  const std::shared_ptr<IoLoop> loop_;
+};
+
+}  // namespace
+}  // namespace internal
+
+Result<std::shared_ptr<HttpTransport>> MakeHttpTransport(HttpTransportOptions options) {
+  Result<std::shared_ptr<const internal::Settings>> settings = internal::MakeSettings(std::move(options));
+  if (!settings) return settings.error();
+  Result<std::shared_ptr<internal::IoLoop>> loop = internal::IoLoop::Start(*settings);
+  if (!loop) return loop.error();
+  return std::shared_ptr<HttpTransport>(std::make_shared<internal::CurlTransport>(*settings, *std::move(loop)));
+}
+
+}  // namespace kube

@@ -1,0 +1,17 @@
+// Upgrades: a connection of its own that libcurl opens (TLS and proxies are the same as for requests) and that then leaves HTTP.
+#pragma once
+
+#include <memory>
+
+#include "kube/base/context.h"
+#include "kube/base/result.h"
+#include "kube/config/credentials.h"
+#include "kube/transport/http.h"
+#include "transport/curl/settings.h"
+
+namespace kube::internal {
+
+Result<UpgradeResponse> UpgradeConnection(const Context& ctx, std::shared_ptr<const Settings> settings,
+                                          std::shared_ptr<const TlsMaterial> material, const HttpRequest& request);
+
+}  // namespace kube::internal

@@ -1,0 +1,188 @@
+// For the tests of the network transport: servers that behave, servers of bare sockets that do not, proxies, certificates.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/base/context.h"
+#include "kube/base/mutex.h"
+#include "kube/base/thread.h"
+#include "kube/config/credentials.h"
+#include "kube/serve/certificate.h"
+#include "kube/serve/http_server.h"
+#include "kube/transport/http_transport.h"
+
+namespace kube {
+
+constexpr std::chrono::seconds kPatience{20};
+
+// A context that ends after kPatience: for what has to come.
+Context Patient();
+bool Eventually(const std::function<bool()>& condition);
+
+// ---- Certificates ----
+
+struct TestPki {
+  serve::CertificateAuthority ca;
+  serve::CertificateAuthority other_ca;
+  serve::KeyPair server;         // for localhost, 127.0.0.1 and kubernetes.test
+  serve::KeyPair elsewhere;      // of the same CA, for elsewhere.test only
+  serve::KeyPair expired;        // of the same CA, for 127.0.0.1
+  serve::KeyPair client;         // "one"
+  serve::KeyPair second_client;  // "two"
+  serve::KeyPair wrong_client;   // of the other CA
+};
+const TestPki& Pki();
+
+// What a test says that it is.
+class FixedTls : public TlsSource {
+ public:
+  explicit FixedTls(TlsMaterial material) : material_(std::make_shared<TlsMaterial>(std::move(material))) {}
+  std::shared_ptr<const TlsMaterial> Current() override {
+    MutexLock lock(mu_);
+    return material_;
+  }
+  void Set(TlsMaterial material) {
+    MutexLock lock(mu_);
+    material_ = std::make_shared<TlsMaterial>(std::move(material));
+  }
+
+ private:
+  Mutex mu_;
+  std::shared_ptr<const TlsMaterial> material_ KUBE_GUARDED_BY(mu_);
+};
+
+TlsMaterial TrustingPki();
+std::shared_ptr<const ClientCertificate> AsClient(const serve::KeyPair& pair);
+
+// ---- Servers ----
+
+// One that works, with TLS unless told otherwise.
+std::unique_ptr<serve::HttpServer> StartServer(serve::HttpServer::Handler handler, bool tls = true, serve::HttpServerOptions options = {});
+// A transport to it. The proxies of the environment do not matter: loopback needs none.
+std::shared_ptr<HttpTransport> TransportTo(std::uint16_t port, bool tls = true, HttpTransportOptions options = {});
+HttpRequest Get(std::string target);
+HttpRequest Streaming(std::string target);
+
+// One end of a connection of a RawServer, or of a client. Functions that wait give up after kPatience.
+class RawPeer {
+ public:
+  RawPeer(int fd, const serve::KeyPair* certificate, std::string_view alpn);
+  RawPeer(const RawPeer&) = delete;
+  RawPeer& operator=(const RawPeer&) = delete;
+  ~RawPeer();
+  bool ok() const { return ok_; }
+  bool Send(std::string_view bytes);
+  // Everything up to and with `end`; what there is where the other side closed before.
+  std::string ReadUntil(std::string_view end);
+  std::string ReadExactly(std::size_t size);
+  // At least one byte; empty at the end.
+  std::string ReadSome();
+  // Waits until the other side closes; what it sends is dropped.
+  void ReadToEnd();
+  // Ends the connection with a RST.
+  void Reset();
+  int fd() const { return fd_; }
+
+ private:
+  struct Tls;
+  int fd_;
+  std::atomic<bool> ok_ = true;
+  std::unique_ptr<Tls> tls_;
+  std::string buffer_;
+};
+
+// A server of bare sockets: `serve` is called on a thread of its own for each connection, with its number from 0.
+class RawServer {
+ public:
+  using Script = std::function<void(RawPeer&, int)>;
+  explicit RawServer(Script serve) : RawServer(std::move(serve), nullptr, "") {}
+  // With TLS, and a protocol for ALPN ("h2", "http/1.1").
+  RawServer(Script serve, const serve::KeyPair* certificate, std::string alpn);
+  RawServer(const RawServer&) = delete;
+  RawServer& operator=(const RawServer&) = delete;
+  ~RawServer();
+  std::uint16_t port() const { return port_; }
+  int accepted() const { return accepted_; }
+
+ private:
+  void Accept();
+  const Script serve_;
+  const serve::KeyPair* const certificate_;
+  const std::string alpn_;
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::atomic<int> accepted_ = 0;
+  Mutex mu_;
+  std::vector<int> sockets_ KUBE_GUARDED_BY(mu_);
+  bool stopping_ KUBE_GUARDED_BY(mu_) = false;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  Thread acceptor_;
+};
+
+// A port of loopback where nobody listens.
+std::uint16_t UnusedPort();
+// Connects; -1 where that fails.
+int ConnectTo(std::uint16_t port);
+// Copies bytes both ways until one side ends.
+void Splice(RawPeer& a, int b);
+
+// ---- Frames of HTTP/2, as far as faults need them ----
+
+std::string H2Frame(int type, int flags, std::uint32_t stream, std::string_view payload);
+std::string H2Settings();
+std::string H2Headers(std::uint32_t stream, bool end);  // 200, nothing else
+std::string H2GoAway(std::uint32_t last_stream, std::uint32_t error);
+std::string H2Reset(std::uint32_t stream, std::uint32_t error);
+
+// Reads the client's frames. Answers its SETTINGS and PINGs.
+class H2Peer {
+ public:
+  // Takes the preface.
+  explicit H2Peer(RawPeer& peer) : peer_(peer) {}
+  bool Start();
+  // The stream of the next request; 0 at the end of the connection.
+  std::uint32_t NextRequest();
+  // The next frame of this type; false at the end of the connection.
+  bool NextFrame(int wanted, std::uint32_t& stream);
+  bool Send(const std::string& frames) { return peer_.Send(frames); }
+
+ private:
+  RawPeer& peer_;
+};
+
+// Something that one thread hands to another.
+template <typename T>
+class Handover {
+ public:
+  void Put(T value) {
+    MutexLock lock(mu_);
+    values_.push_back(std::move(value));
+    changed_.NotifyAll();
+  }
+  // The next one; a default one after kPatience.
+  T Take() {
+    MutexLock lock(mu_);
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (values_.empty()) {
+      if (!changed_.WaitUntil(mu_, until) && values_.empty()) return T{};
+    }
+    T value = std::move(values_.front());
+    values_.erase(values_.begin());
+    return value;
+  }
+
+ private:
+  Mutex mu_;
+  CondVar changed_;
+  std::vector<T> values_ KUBE_GUARDED_BY(mu_);
+};
+
+}  // namespace kube

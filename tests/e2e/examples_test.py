@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Runs the example programs as a person would: against `kubexx apiserver`, and against `kubexx control-plane` where one is built.
+
+    examples_test.py KUBEXX EXAMPLES_FOLDER BUILD_CONTROL_PLANE
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from background import PATIENCE, Background
+
+CRD = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ats.cnat.programming-kubernetes.info}
+spec:
+  group: cnat.programming-kubernetes.info
+  names: {kind: At, plural: ats, singular: at}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+
+
+class Run:
+    def __init__(self, examples, kubeconfig):
+        self.examples = examples
+        self.kubeconfig = kubeconfig
+        self.failures = 0
+
+    def program(self, name, *args):
+        return [os.path.join(self.examples, name), "--kubeconfig", self.kubeconfig, *args]
+
+    def check(self, what, good, said):
+        print("ok    " if good else "FAILED", what, flush=True)
+        if not good:
+            self.failures += 1
+            print("  it said:", *said.rstrip("\n").split("\n"), sep="\n    ", flush=True)
+
+    def run(self, name, *args, stdin=""):
+        done = subprocess.run(self.program(name, *args), input=stdin, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def expect(self, name, *args, code=0, equals=None, has=(), err=()):
+        got, out, errors = self.run(name, *args)
+        good = got == code and (equals is None or out == equals) and all(t in out for t in has) and all(t in errors for t in err)
+        self.check(" ".join([name, *args]), good, f"exit code {got}\n{out}\n{errors}")
+
+
+def scenario(run, work, real):
+    # The watch sees what the other example does.
+    with Background(run.program("pod_watch"), os.path.join(work, "watch.log")) as watch:
+        created = "created pod client-test\nmap[app:client-test]\nmap[patch:v1]\ndeleted pod client-test\n"
+        run.expect("pod_crud", equals=created)
+        seen = watch.wait_text("(?s)added event from client-test.*modified event from client-test.*deleted event from client-test")
+        run.check("pod_watch sees it", bool(seen), watch.text())
+        code = watch.end(signal.SIGINT)
+        run.check("pod_watch ends with Ctrl-C", code == 0, f"exit code {code}\n" + watch.text())
+    run.expect("pod_watch", "--timeout", "1", has=["watch ended\n"])
+    run.expect("dynamic_get", "--version", "v1", "--resource", "namespaces", "--name", "default", "--cluster-scoped",
+               has=["Got Namespace default\n", "kind: Namespace\n"])
+    gvr = ["--group", "cnat.programming-kubernetes.info", "--version", "v1alpha1", "--resource", "ats"]
+    run.expect("dynamic_get", *gvr, "--name", "example-at", code=1,
+               err=['ats.cnat.programming-kubernetes.info "example-at" not found'] if not real else ["the server could not find the requested resource"])
+    run.expect("dynamic_get", "--version", "v1", code=2, err=["usage: dynamic_get"])
+    run.expect("pod_crud", "--kubeconfig", os.path.join(work, "no-such-file"), code=1, err=["no-such-file"])
+    if real:
+        run.expect("pod_exec", "web", "--", "echo", "hello", code=1, err=['pods "web" not found'])
+    else:
+        run.expect("pod_exec", "web", "--", "echo", "hello", has=["hello"])
+        run.expect("pod_exec", "nobody", "--", "echo", "hello", code=1, err=['pods "nobody" not found'])
+
+
+MANIFEST = CRD + """---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: default}
+spec: {containers: [{name: web, image: nginx}]}
+"""
+
+
+def main():
+    kubexx, examples, find = sys.argv[1:]
+    failures = 0
+    with tempfile.TemporaryDirectory() as work:
+        kubeconfig = os.path.join(work, "embedded.kubeconfig")
+        manifest = os.path.join(work, "manifest.yaml")
+        with open(manifest, "w", encoding="utf-8") as out:
+            out.write(MANIFEST)
+        command = [kubexx, "apiserver", "--kubeconfig-out", kubeconfig, "--echo-pods", "--load", manifest]
+        with Background(command, os.path.join(work, "embedded.log")) as server:
+            if not server.wait_text("is ready at"):
+                print("kubexx apiserver did not start:", server.text())
+                return 1
+            print("kubexx apiserver:")
+            run = Run(examples, kubeconfig)
+            scenario(run, work, False)
+            failures += run.failures
+
+        if subprocess.run([find, "--path", "newest"], capture_output=True, check=False).returncode != 0:
+            print("skipped: no real control plane; make control-plane builds one")
+            return 1 if failures else 0
+        kubeconfig = os.path.join(work, "real.kubeconfig")
+        with Background([kubexx, "control-plane", "--kubeconfig-out", kubeconfig], os.path.join(work, "real.log")) as plane:
+            if not plane.wait_text("(?i)kubeconfig") or not os.path.exists(kubeconfig):
+                print("kubexx control-plane did not start:", plane.text())
+                return 1
+            print("kubexx control-plane:")
+            run = Run(examples, kubeconfig)
+            scenario(run, work, True)
+            failures += run.failures
+    print(f"{failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
