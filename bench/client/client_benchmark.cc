@@ -1,6 +1,7 @@
 // bench_client: CPU and throughput of kube::Client beside client-go, against one embedded server.
 //
 //   bench_client [--pods=N] [--calls=N] [--only=kubexx|client-go] [--filter=get]
+//   bench_client --serve [--pods=N]        only the server, until Ctrl-C: to look at one side with a profiler
 //
 // Both sides run as processes of their own, one after the other, doing the same calls; the server is in this process. The peer comes from
 // scripts/build-peers; without it only our own figures are printed. What counts is CPU of the client process for a call: wall times are
@@ -39,6 +40,7 @@ struct Options {
   int calls = 20000;
   std::string only;
   std::string filter;
+  bool serve = false;
   // Of one side.
   std::string kubeconfig;
   std::string mode;
@@ -164,11 +166,12 @@ struct Case {
   int concurrency;
   int count;
   bool json;
+  bool peer_without_gzip;  // client-go asks for compressed answers unless told not to, kubexx only where told to
   double target;  // the ratio that we want to stay below
 };
 
 int Drive(const Options& options, const char* self) {
-  Result<std::unique_ptr<testing::ApiServer>> server = testing::ApiServer::Start();
+  Result<std::unique_ptr<testing::ApiServer>> server = testing::ApiServer::Start({.lifecycle = false});  // the pods' owners do not exist
   if (!server) Fail(server.error());
   const std::string kubeconfig = (std::filesystem::temp_directory_path() / fmt::format("bench_client.{}.yaml", getpid())).string();
   std::ofstream(kubeconfig) << (*server)->Kubeconfig();
@@ -210,12 +213,25 @@ int Drive(const Options& options, const char* self) {
   copy.metadata.uid = {};
   if (Result<Pod> made = client.Create(ctx, copy); !made) Fail(made.error());
 
+  if (options.serve) {
+    fmt::print("bench_client --side --kubeconfig={} --mode=get|create|list --concurrency=N --count=N [--json]\n", kubeconfig);
+    std::fflush(stdout);
+    SignalContext().WaitUntilStopped();
+    unlink(kubeconfig.c_str());
+    return 0;
+  }
   const int n = options.calls;
   const Case cases[] = {
-      {"get, 1 at a time", "get", 1, n / 4, false, 0.5},     {"get, 16 at a time", "get", 16, n, false, 0.5},
-      {"get, 128 at a time", "get", 128, n, false, 0.5},     {"list, protobuf", "list", 1, 5, false, 0.35},
-      {"list, JSON", "list", 1, 3, true, 0.15},              {"create, 1 at a time", "create", 1, n / 8, false, 0.5},
-      {"create, 16 at a time", "create", 16, n / 2, false, 0.5}, {"create, 128 at a time", "create", 128, n / 2, false, 0.5},
+      {"get, 1 at a time", "get", 1, n / 4, false, false, 0.5},
+      {"get, 16 at a time", "get", 16, n, false, false, 0.5},
+      {"get, 128 at a time", "get", 128, n, false, false, 0.5},
+      {"list, protobuf", "list", 1, 5, false, false, 0.35},
+      {"list, protobuf, no gzip", "list", 1, 5, false, true, 0.35},
+      {"list, JSON", "list", 1, 3, true, false, 0.15},
+      {"list, JSON, no gzip", "list", 1, 3, true, true, 0.15},
+      {"create, 1 at a time", "create", 1, n / 8, false, false, 0.5},
+      {"create, 16 at a time", "create", 16, n / 2, false, false, 0.5},
+      {"create, 128 at a time", "create", 128, n / 2, false, false, 0.5},
   };
   const std::string peer = PeerPath();
   const bool has_peer = access(peer.c_str(), X_OK) == 0;
@@ -243,6 +259,7 @@ int Drive(const Options& options, const char* self) {
                                     "-prefix",
                                     fmt::format("go-{}", c.concurrency)};
       if (c.json) argv.emplace_back("-json");
+      if (c.peer_without_gzip) argv.emplace_back("-no-gzip");
       theirs = Run(argv);
       if (!theirs) fmt::print("{}: client-go's side failed\n", c.name);
     }
@@ -269,6 +286,8 @@ int Main(int argc, char** argv) {
     const std::string value = arg.substr(arg.find('=') == std::string::npos ? arg.size() : arg.find('=') + 1);
     if (arg == "--side") {
       side = true;
+    } else if (arg == "--serve") {
+      options.serve = true;
     } else if (arg == "--json") {
       options.json = true;
     } else if (arg == "--protobuf") {

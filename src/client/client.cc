@@ -86,7 +86,7 @@ Result<Client> Client::FromConfig(const ClientConfig& config, ClientOptions opti
   if (transport == nullptr) {
     HttpTransportOptions http{.base_url = url, .proxy_url = config.proxy_url};
     http.disable_http2 = config.disable_http2;
-    http.disable_compression = config.disable_compression;
+    http.disable_compression = !config.compression || config.disable_compression;
     if (url.starts_with("https://")) {
       Result<std::shared_ptr<TlsSource>> tls = MakeTlsSource(config, *credentials, core->clock, options.metrics);
       if (!tls) return tls.error();

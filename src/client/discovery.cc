@@ -262,7 +262,8 @@ Result<Discovery::Impl::Loaded> Discovery::Impl::FromServer(const Context& ctx, 
     std::vector<ApiGroup> groups = api->root->groups;
     groups.insert(groups.end(), apis->root->groups.begin(), apis->root->groups.end());
     std::vector<DiscoveryFailure> failures;
-    for (const CachedRoot* root : {&*api, &*apis}) failures.insert(failures.end(), root->root->failures.begin(), root->root->failures.end());
+    for (const CachedRoot* root : {&*api, &*apis})
+      failures.insert(failures.end(), root->root->failures.begin(), root->root->failures.end());
     if (api->root->aggregated && apis->root->aggregated) {
       lists.clear();
       for (const CachedRoot* root : {&*api, &*apis}) {

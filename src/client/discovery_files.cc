@@ -97,8 +97,8 @@ bool TryReplaceFile(const std::string& path, std::string_view bytes) {
   std::string temporary = path + ".XXXXXX";
   Descriptor file(::mkstemp(temporary.data()));
   if (file.get() < 0) return false;
-  const bool done = WriteAllBytes(file.get(), bytes) && ::fchmod(file.get(), 0660) == 0 && file.Close() &&
-                    ::rename(temporary.c_str(), path.c_str()) == 0;
+  const bool done =
+      WriteAllBytes(file.get(), bytes) && ::fchmod(file.get(), 0660) == 0 && file.Close() && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!done) {
     const int why = errno;
     ::unlink(temporary.c_str());

@@ -23,7 +23,7 @@ DiscoveryForm DiscoveryFormOf(std::string_view content_type);
 struct DiscoveryRoot {
   bool aggregated = false;
   std::vector<ApiGroup> groups{};
-  std::vector<ApiResourceList> lists{};       // of the aggregated form
+  std::vector<ApiResourceList> lists{};      // of the aggregated form
   std::vector<DiscoveryFailure> failures{};  // stale versions
 };
 // `core`: the answer of /api, which has a form of its own where it is not aggregated. Errors: kDecode.

@@ -30,9 +30,9 @@ TEST(Contract13Accept, AsksForTheAggregatedFormFirst) {
 }
 
 TEST(Contract13Accept, NoPeerComesBeforeAllOthers) {
-  EXPECT_TRUE(DiscoveryAccept(false, true).starts_with(
-      "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer,"
-      "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"));
+  EXPECT_TRUE(DiscoveryAccept(false, true)
+                  .starts_with("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer,"
+                               "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"));
 }
 
 TEST(Contract13Accept, LegacyIsPlainJson) { EXPECT_EQ(DiscoveryAccept(true, true), "application/json"); }
@@ -47,20 +47,20 @@ TEST(Contract13ContentType, OrderAndOtherParametersDoNotCount) {
 }
 
 TEST(Contract13ContentType, AnythingElseIsLegacy) {
-  for (const char* type : {"application/json", "application/json; charset=UTF-8", "", ";", ";;;", "=", "malformed content type string",
-                           "application/json;g=apidiscovery.k8s.io;v=v1;as=APIGroupDiscoveryList",
-                           "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupList", "application/json;g=other;v=v2;as=APIGroupDiscoveryList",
-                           "text/html;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-                           "application/json;v=v2;as=APIGroupDiscoveryList"}) {
+  for (const char* type :
+       {"application/json", "application/json; charset=UTF-8", "", ";", ";;;", "=", "malformed content type string",
+        "application/json;g=apidiscovery.k8s.io;v=v1;as=APIGroupDiscoveryList",
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupList", "application/json;g=other;v=v2;as=APIGroupDiscoveryList",
+        "text/html;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", "application/json;v=v2;as=APIGroupDiscoveryList"}) {
     EXPECT_EQ(DiscoveryFormOf(type), DiscoveryForm::kLegacy) << type;
   }
 }
 
 TEST(Contract13Split, GroupsVersionsAndResources) {
-  const DiscoveryRoot root = Parse(Aggregated({{"apps",
-                                                {{"v1", {{"deployments", "Deployment", true, "deployment", {"deploy"}, {"all"}}}},
-                                                 {"v1beta1", {{"deployments", "Deployment"}}}}},
-                                               {"rbac", {{"v1", {{"clusterroles", "ClusterRole", false}}}}}}));
+  const DiscoveryRoot root = Parse(Aggregated(
+      {{"apps",
+        {{"v1", {{"deployments", "Deployment", true, "deployment", {"deploy"}, {"all"}}}}, {"v1beta1", {{"deployments", "Deployment"}}}}},
+       {"rbac", {{"v1", {{"clusterroles", "ClusterRole", false}}}}}}));
   EXPECT_TRUE(root.aggregated);
   ASSERT_EQ(root.groups.size(), 2u);
   EXPECT_EQ(root.groups[0].name, "apps");
@@ -84,8 +84,15 @@ TEST(Contract13Split, SubresourcesFollowTheirParentWithKindsOfTheirOwn) {
   const DiscoveryRoot root = Parse(Aggregated(
       {{"apps",
         {{"v1",
-          {{"deployments", "Deployment", true, "deployment", {}, {}, {"get"},
-            R"(,"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["get","update"]})"
+          {{"deployments",
+            "Deployment",
+            true,
+            "deployment",
+            {},
+            {},
+            {"get"},
+            R"(,"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},)"
+            R"("verbs":["get","update"]})"
             R"(,{"subresource":"status","responseKind":{"group":"apps","version":"v1","kind":"Deployment"},"verbs":["get"]}])"}}}}}}));
   EXPECT_THAT(NamesOf(root.lists.at(0)), ElementsAre("deployments", "deployments/scale", "deployments/status"));
   const ApiResource& scale = *root.lists[0].Find("deployments/scale");
@@ -99,7 +106,8 @@ TEST(Contract13Split, SubresourcesFollowTheirParentWithKindsOfTheirOwn) {
 
 // What a server sends for a resource whose parent cannot be read itself, as of aggregated APIs.
 std::string ParentWith(const std::string& parent_kind, const std::string& child_kind) {
-  return R"({"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[{"metadata":{"name":"g"},"versions":[{"version":"v1",)"
+  return R"({"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[{"metadata":{"name":"g"},)"
+         R"("versions":[{"version":"v1",)"
          R"("resources":[{"resource":"parents",)" +
          parent_kind + R"("scope":"Namespaced","singularResource":"","verbs":[],"subresources":[{"subresource":"child",)" + child_kind +
          R"("verbs":["get"]}]}],"freshness":"Current"}]}]})";
@@ -148,8 +156,7 @@ TEST(Contract13Split, TheOlderAggregatedFormReadsAlike) {
 }
 
 TEST(Contract13Split, LegacyGroups) {
-  const DiscoveryRoot core =
-      ParseDiscoveryRoot(DiscoveryForm::kLegacy, true, R"({"kind":"APIVersions","versions":["v1"]})").value();
+  const DiscoveryRoot core = ParseDiscoveryRoot(DiscoveryForm::kLegacy, true, R"({"kind":"APIVersions","versions":["v1"]})").value();
   EXPECT_FALSE(core.aggregated);
   ASSERT_EQ(core.groups.size(), 1u);
   EXPECT_EQ(core.groups[0].name, "");
@@ -169,12 +176,19 @@ TEST(Contract13Split, BadDocumentsAreDecodeErrors) {
 }
 
 TEST(DiscoveryParseTest, FilesKeepEverything) {
-  DiscoveryRoot root = Parse(Aggregated(
-      {{"apps",
-        {{"v1",
-          {{"deployments", "Deployment", true, "deployment", {"deploy"}, {"all"}, {"get", "list"},
-            R"(,"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["get"]}])"}}},
-         {"v1beta1", {}}}}}));
+  DiscoveryRoot root = Parse(
+      Aggregated({{"apps",
+                   {{"v1",
+                     {{"deployments",
+                       "Deployment",
+                       true,
+                       "deployment",
+                       {"deploy"},
+                       {"all"},
+                       {"get", "list"},
+                       R"(,"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},)"
+                       R"("verbs":["get"]}])"}}},
+                    {"v1beta1", {}}}}}));
   EXPECT_EQ(ReadApiGroups(WriteApiGroups(root.groups)).value(), root.groups);
   for (const ApiResourceList& list : root.lists) {
     EXPECT_EQ(ParseApiResourceList(list.group_version, WriteApiResourceList(list)).value(), list);

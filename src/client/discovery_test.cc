@@ -71,8 +71,8 @@ TEST_F(Contract13Aggregated, TwoRequestsGiveEverything) {
   ASSERT_EQ(api_->total(), 2u);
   EXPECT_EQ(api_->requests()[0].target, "/api");
   EXPECT_EQ(api_->requests()[1].target, "/apis");
-  EXPECT_TRUE(api_->requests()[1].headers.Get("Accept").starts_with(
-      "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"));
+  EXPECT_TRUE(
+      api_->requests()[1].headers.Get("Accept").starts_with("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"));
 }
 
 TEST_F(Contract13Aggregated, TheOlderFormOfItIsTaken) {
@@ -178,8 +178,8 @@ TEST_F(Contract13Discovery, EachRequestHas32Seconds) {
   ClientConfig config;
   config.timeout = std::chrono::seconds(7);
   ASSERT_TRUE(Discovery(ClientOf(api_, config, clock)).Version(ctx));
-  EXPECT_THAT(left, ElementsAre(std::optional<Clock::Duration>(std::chrono::seconds(32)),
-                                std::optional<Clock::Duration>(std::chrono::seconds(7))));
+  EXPECT_THAT(
+      left, ElementsAre(std::optional<Clock::Duration>(std::chrono::seconds(32)), std::optional<Clock::Duration>(std::chrono::seconds(7))));
 }
 
 TEST_F(Contract13Discovery, ManyRequestsGoAtOnceWhateverTheRateOfOthers) {
@@ -320,9 +320,18 @@ TEST_F(Contract13Discovery, PreferredResourcesCanBeFiltered) {
 }
 
 TEST_F(Contract13Discovery, SubresourcesAreInListsButNotPreferred) {
-  ServeAggregated(*api_, {{"", {{"v1",
-                                 {{"pods", "Pod", true, "pod", {}, {}, {"get"},
-                                   R"(,"subresources":[{"subresource":"log","responseKind":{"group":"","version":"v1","kind":"Pod"},"verbs":["get"]}])"}}}}}});
+  ServeAggregated(
+      *api_,
+      {{"",
+        {{"v1",
+          {{"pods",
+            "Pod",
+            true,
+            "pod",
+            {},
+            {},
+            {"get"},
+            R"(,"subresources":[{"subresource":"log","responseKind":{"group":"","version":"v1","kind":"Pod"},"verbs":["get"]}])"}}}}}});
   const Discovery discovery(ClientOf(api_));
   EXPECT_NE(discovery.Resources(ctx_, {"", "v1"})->Find("pods/log"), nullptr);
   EXPECT_EQ(discovery.Apis(ctx_).value()->Preferred().at(0).Find("pods/log"), nullptr);

@@ -180,8 +180,8 @@ inline void ServeLegacy(FakeApi& api, const std::vector<TestGroup>& groups) {
       std::string resource_comma;
       for (const TestResource& r : v.resources) {
         list += resource_comma + R"({"name":")" + r.name + R"(","singularName":")" + r.singular + R"(","namespaced":)" +
-                (r.namespaced ? "true" : "false") + R"(,"kind":")" + r.kind + R"(","verbs":)" + JsonStrings(r.verbs) +
-                R"(,"shortNames":)" + JsonStrings(r.short_names) + R"(,"categories":)" + JsonStrings(r.categories) + "}";
+                (r.namespaced ? "true" : "false") + R"(,"kind":")" + r.kind + R"(","verbs":)" + JsonStrings(r.verbs) + R"(,"shortNames":)" +
+                JsonStrings(r.short_names) + R"(,"categories":)" + JsonStrings(r.categories) + "}";
         resource_comma = ",";
       }
       const std::string path = (group.name.empty() ? "/api/" : "/apis/") + gv;

@@ -142,7 +142,8 @@ class RemoteCommand::Impl {
     // A connection that broke is for the reader to judge: the exit code may have come before.
     const ErrorKind kind = sent.error().kind();
     if (socket_->broken() && (kind == ErrorKind::kTimeout || kind == ErrorKind::kCancelled)) {
-      session_.second.Cancel(Broken(transport_reason::kConnectionLost, "a message could not be sent as a whole: " + sent.error().message()));
+      session_.second.Cancel(
+          Broken(transport_reason::kConnectionLost, "a message could not be sent as a whole: " + sent.error().message()));
     }
     return sent.error().WithContext(what_);
   }
@@ -186,8 +187,8 @@ class RemoteCommand::Impl {
       }
     }
     if (socket_->close_code() != 1000 && socket_->close_code() != 1005) {
-      return Broken(transport_reason::kConnectionReset, fmt::format("the server closed the WebSocket with code {}: {}", socket_->close_code(),
-                                                                    socket_->close_reason()));
+      return Broken(transport_reason::kConnectionReset,
+                    fmt::format("the server closed the WebSocket with code {}: {}", socket_->close_code(), socket_->close_reason()));
     }
     if (status.empty()) return Broken(transport_reason::kUnexpectedEof, "the server closed without saying how the command ended");
     return internal::ParseExitStatus(status);

@@ -82,8 +82,11 @@ using Contract17WebSocketClient = ExecTest;
 using Contract17Fallback = ExecTest;
 
 TEST_F(Contract17Exec, AsksAsKubectlDoes) {
-  Result<RemoteCommand> session =
-      Start({.command = {"sh", "-c", "echo $A & b"}, .container = "app", .open_stdin = true, .on_stdout = out_.Handler(), .on_stderr = err_.Handler()});
+  Result<RemoteCommand> session = Start({.command = {"sh", "-c", "echo $A & b"},
+                                         .container = "app",
+                                         .open_stdin = true,
+                                         .on_stdout = out_.Handler(),
+                                         .on_stderr = err_.Handler()});
   ASSERT_TRUE(session.ok()) << session.error().ToString();
   const HttpRequest request = transport_->requests().at(0);
   EXPECT_EQ(request.method, "GET");
@@ -154,7 +157,8 @@ TEST_F(Contract17WebSocketClient, ClosingStdinIsAHalfClose) {
 }
 
 TEST_F(Contract17WebSocketClient, MessagesAreAtMost32KiBWhateverTheBuffer) {
-  for (const std::size_t size : {std::size_t{1}, std::size_t{1} << 10, std::size_t{32} << 10, (std::size_t{32} << 10) + 1, std::size_t{128} << 10}) {
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{1} << 10, std::size_t{32} << 10, (std::size_t{32} << 10) + 1, std::size_t{128} << 10}) {
     Collected out;
     Result<RemoteCommand> session = Start({.open_stdin = true, .on_stdout = out.Handler()});
     ASSERT_TRUE(session.ok());
@@ -247,8 +251,7 @@ TEST_F(Contract17WebSocketClient, AnAbnormalCloseIsAnErrorWithItsReason) {
 }
 
 TEST_F(Contract17WebSocketClient, VersionFourIsTakenWhereTheServerHasNoFive) {
-  Result<RemoteCommand> session =
-      Start({.open_stdin = true, .on_stdout = out_.Handler()}, Patient(), {.protocol = "v4.channel.k8s.io"});
+  Result<RemoteCommand> session = Start({.open_stdin = true, .on_stdout = out_.Handler()}, Patient(), {.protocol = "v4.channel.k8s.io"});
   ASSERT_TRUE(session.ok());
   EXPECT_EQ(session->protocol(), "v4.channel.k8s.io");
   ASSERT_TRUE(session->WriteStdin(Patient(), "x").ok());
@@ -277,8 +280,8 @@ TEST_F(Contract17WebSocketClient, ABadHandshakeCarriesTheServersStatus) {
 }
 
 TEST_F(Contract17WebSocketClient, ABadHandshakeOfAProxyIsAClearErrorToo) {
-  const Result<RemoteCommand> session = Start(
-      {.on_stdout = out_.Handler()}, Patient(), {.refusal = 502, .refusal_body = "<html>Bad Gateway</html>", .refusal_type = "text/html"});
+  const Result<RemoteCommand> session = Start({.on_stdout = out_.Handler()}, Patient(),
+                                              {.refusal = 502, .refusal_body = "<html>Bad Gateway</html>", .refusal_type = "text/html"});
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.error().kind(), ErrorKind::kApi);
   EXPECT_EQ(session.error().http_code(), 502);
@@ -420,9 +423,10 @@ TEST_F(Contract17Exec, CloseEndsTheSession) {
 }
 
 TEST_F(Contract17Exec, OutputIsDrainedWhereItsHandlerFails) {
-  Result<RemoteCommand> session = Start({.on_stdout = [](std::string_view) -> Result<void> { return Error(ErrorKind::kUserCode, "disk full"); },
-                                         .on_stderr = [](std::string_view) -> Result<void> { throw std::runtime_error("boom"); }},
-                                        Patient(), {.limit = 1000});
+  Result<RemoteCommand> session =
+      Start({.on_stdout = [](std::string_view) -> Result<void> { return Error(ErrorKind::kUserCode, "disk full"); },
+             .on_stderr = [](std::string_view) -> Result<void> { throw std::runtime_error("boom"); }},
+            Patient(), {.limit = 1000});
   ASSERT_TRUE(session.ok());
   for (int i = 0; i < 100; ++i) {
     server_->SendChannel(1, std::string(1000, 'x'));

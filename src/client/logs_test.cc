@@ -129,7 +129,8 @@ TEST_F(Contract17Logs, ABrokenConnectionIsAnErrorAndNotTriedAgain) {
   transport_->Answer([](const HttpRequest&) -> Result<HttpResponse> {
     HttpResponse response;
     response.code = 200;
-    response.stream = std::make_unique<PieceStream>(std::vector<std::string>{"one\ntw"}, TransportError(transport_reason::kUnexpectedEof, "cut"));
+    response.stream =
+        std::make_unique<PieceStream>(std::vector<std::string>{"one\ntw"}, TransportError(transport_reason::kUnexpectedEof, "cut"));
     return response;
   });
   Result<LogStream> stream = StreamLogs(ctx_, client_, pod_);

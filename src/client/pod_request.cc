@@ -9,6 +9,9 @@
 namespace kube::internal {
 namespace {
 
+// The server has to reach the kubelet before it answers.
+constexpr std::chrono::seconds kHandshake{60};
+
 const Gvr& Pods() {
   static const Gvr gvr{"", "v1", "pods"};
   return gvr;
@@ -43,11 +46,13 @@ WebSocket::Limits SessionLimits() {
   return limits;
 }
 
-Result<WebSocketDial> DialPod(Transport& transport, const Context& ctx, HttpRequest request, const std::vector<std::string_view>& protocols) {
+Result<WebSocketDial> DialPod(Transport& transport, const Context& ctx, HttpRequest request,
+                              const std::vector<std::string_view>& protocols) {
   HttpRequest asked;
   asked.target = request.target;
-  Result<WebSocketDial> dial = DialWebSocket(transport, ctx, std::move(request), protocols, SessionLimits());
-  if (!dial || dial->socket != nullptr) return dial;
+  Result<WebSocketDial> dial = DialWebSocket(transport, ctx.WithTimeout(kHandshake), std::move(request), protocols, SessionLimits());
+  if (!dial) return dial.error().WithContext("open a WebSocket");
+  if (dial->socket != nullptr) return dial;
   HttpResponse answer;
   answer.code = dial->refusal.code;
   answer.headers = std::move(dial->refusal.headers);

@@ -25,6 +25,7 @@ Result<HttpRequest> PodRequest(const ObjectKey& pod, std::string_view subresourc
 WebSocket::Limits SessionLimits();
 
 // Opens a WebSocket to the subresource. Errors: as DialWebSocket; kApi with what the server said where it refused.
-Result<WebSocketDial> DialPod(Transport& transport, const Context& ctx, HttpRequest request, const std::vector<std::string_view>& protocols);
+Result<WebSocketDial> DialPod(Transport& transport, const Context& ctx, HttpRequest request,
+                              const std::vector<std::string_view>& protocols);
 
 }  // namespace kube::internal

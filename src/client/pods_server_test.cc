@@ -11,6 +11,7 @@
 #include "kube/api/core/v1.h"
 #include "kube/apiserver/api_server.h"
 #include "kube/base/mutex.h"
+#include "kube/base/thread.h"
 #include "kube/client/client.h"
 #include "kube/client/pods.h"
 #include "kube/client/subresources.h"
@@ -108,7 +109,8 @@ TEST_P(PodsServerTest, LogsComeWholeOrByLines) {
 }
 
 TEST_P(PodsServerTest, LogErrorsAreTheServers) {
-  server_->SetPodHandlers({.log = [](const Context&, const PodLogRequest&, const std::function<bool(std::string_view)>&) { return Result<void>(); }});
+  server_->SetPodHandlers(
+      {.log = [](const Context&, const PodLogRequest&, const std::function<bool(std::string_view)>&) { return Result<void>(); }});
   EXPECT_TRUE(IsNotFound(GetLogs(Patient(), *client_, {"default", "none"}).error()));
   const Result<std::string> which = GetLogs(Patient(), *client_, {"default", "two"});
   ASSERT_FALSE(which.ok());
@@ -176,12 +178,12 @@ TEST_P(PodsServerTest, AttachTalksBothWays) {
   }});
   std::string screen;
   Flag answered;
-  Result<RemoteCommand> session = StartAttach(Patient(), *client_, web_,
-                                              {.open_stdin = true, .tty = true, .on_stdout = [&](std::string_view text) {
-                                                 screen.append(text);
-                                                 answered.Set();
-                                                 return Result<void>();
-                                               }});
+  Result<RemoteCommand> session =
+      StartAttach(Patient(), *client_, web_, {.open_stdin = true, .tty = true, .on_stdout = [&](std::string_view text) {
+                                                screen.append(text);
+                                                answered.Set();
+                                                return Result<void>();
+                                              }});
   ASSERT_TRUE(session.ok()) << session.error().ToString();
   EXPECT_TRUE(session->Resize(Patient(), {.width = 80, .height = 24}).ok());
   ASSERT_TRUE(session->WriteStdin(Patient(), "hello\n").ok());

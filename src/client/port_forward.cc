@@ -168,8 +168,8 @@ class PortForwarder::Impl {
     }
     HttpHeaders headers{{"streamtype", "error"}, {"port", std::to_string(port)}, {"requestid", std::to_string(request)}};
     auto last_word = std::make_shared<LastWord>();
-    Result<std::shared_ptr<SpdyStream>> error =
-        connection_.Open(soon, headers, true, [this, port, last_word](std::string_view text, bool fin) { Hear(port, *last_word, text, fin); });
+    Result<std::shared_ptr<SpdyStream>> error = connection_.Open(
+        soon, headers, true, [this, port, last_word](std::string_view text, bool fin) { Hear(port, *last_word, text, fin); });
     if (!error) return DialError(error.error(), port);
     headers.Set("streamtype", "data");
     Result<std::shared_ptr<SpdyStream>> data = connection_.Open(soon, std::move(headers));
@@ -342,8 +342,7 @@ Result<PortForwarder> ForwardPorts(const Context& ctx, const Client& client, con
   if (!request) return request.error();
   Result<WebSocketDial> dial = internal::DialPod(*client.transport(), ctx, *std::move(request), {kProtocol});
   if (!dial) return dial.error().WithContext(std::move(what));
-  auto impl =
-      std::make_unique<PortForwarder::Impl>(internal::MakeWebSocketTunnel(std::move(dial->socket)), ctx, options, std::move(what));
+  auto impl = std::make_unique<PortForwarder::Impl>(internal::MakeWebSocketTunnel(std::move(dial->socket)), ctx, options, std::move(what));
   if (Result<void> listening = impl->Listen(); !listening) return listening.error();
   return PortForwarder(std::move(impl));
 }

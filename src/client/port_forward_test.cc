@@ -60,7 +60,8 @@ class FakePod {
   using Handler = std::function<void(const Connection&)>;
 
   FakePod(std::unique_ptr<UpgradedConnection> end, Handler handler)
-      : connection_(MakeWebSocketTunnel(std::make_unique<WebSocket>(std::move(end), WebSocket::Role::kServer)), SpdyConnection::Role::kServer),
+      : connection_(MakeWebSocketTunnel(std::make_unique<WebSocket>(std::move(end), WebSocket::Role::kServer)),
+                    SpdyConnection::Role::kServer),
         handler_(std::move(handler)),
         thread_("pod", [this] { Run(); }) {}
   ~FakePod() {
@@ -140,7 +141,9 @@ class LocalClient {
                     : connect(fd_.get(), reinterpret_cast<sockaddr*>(&address4), sizeof(address4)) == 0;
   }
   bool connected() const { return connected_; }
-  void Send(std::string_view text) const { EXPECT_EQ(send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size())); }
+  void Send(std::string_view text) const {
+    EXPECT_EQ(send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
   void End() const { shutdown(fd_.get(), SHUT_WR); }
   std::string ReadExactly(std::size_t size) const {
     std::string out(size, '\0');
@@ -432,7 +435,8 @@ TEST_F(Contract17PortForward, SilenceIsALostConnection) {
 TEST_F(Contract17PortForward, ABadHandshakeCarriesTheServersStatus) {
   const auto refusing = std::make_shared<UpgradeTransport>(UpgradeTransport::Options{
       .refusal = 404,
-      .refusal_body = R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"pods \"web\" not found"})"});
+      .refusal_body =
+          R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"pods \"web\" not found"})"});
   const Result<PortForwarder> forwarder = ForwardPorts(Patient(), ClientWith(refusing), pod_, {});
   ASSERT_FALSE(forwarder.ok());
   EXPECT_TRUE(IsNotFound(forwarder.error()));

@@ -55,8 +55,7 @@ RestIndex::RestIndex(std::shared_ptr<const ServerApis> apis) : apis_(std::move(a
     for (const ApiResource& r : list->resources) {
       if (r.is_subresource() || r.name.empty()) continue;
       // The group of the list counts: what a resource answers with may be a kind of another one.
-      const Entry* entry = &entries_.emplace_back(
-          Entry{{r.gvr(), list->group_version.WithKind(r.gvk.kind), r.namespaced}, rank});
+      const Entry* entry = &entries_.emplace_back(Entry{{r.gvr(), list->group_version.WithKind(r.gvk.kind), r.namespaced}, rank});
       const std::string kind = Lower(r.gvk.kind);
       plural_[r.name.str()].push_back(entry);
       // Servers of old do not say it.

@@ -64,7 +64,8 @@ class RestMapper::Impl {
 
   // `lookup` gives something that is empty on a miss; `miss` says what was not found, and where it should have been.
   template <typename Lookup, typename Miss>
-  auto Find(const Context& ctx, const Lookup& lookup, const Miss& miss) -> Result<std::decay_t<decltype(lookup(std::declval<RestIndex&>()))>> {
+  auto Find(const Context& ctx, const Lookup& lookup, const Miss& miss)
+      -> Result<std::decay_t<decltype(lookup(std::declval<RestIndex&>()))>> {
     Result<std::shared_ptr<const ServerApis>> apis = discovery_.Apis(ctx);
     if (!apis) return apis.error();
     std::shared_ptr<const RestIndex> index = IndexOf(*apis);
@@ -155,22 +156,21 @@ std::vector<GroupVersion> PlacesOf(const String& group, const std::vector<String
 
 }  // namespace
 
-Result<RestMapping> RestMapper::ForKind(const Context& ctx, const Gvk& gvk) const {
-  return ForKind(ctx, gvk.group_kind(), {gvk.version});
-}
+Result<RestMapping> RestMapper::ForKind(const Context& ctx, const Gvk& gvk) const { return ForKind(ctx, gvk.group_kind(), {gvk.version}); }
 
 Result<RestMapping> RestMapper::ForKind(const Context& ctx, const GroupKind& kind, const std::vector<String>& versions) const {
   const std::vector<String> given = GivenVersions(versions);
-  Result<std::vector<RestMapping>> found =
-      impl_->Find(ctx, [&](const RestIndex& index) { return index.Kinds(kind, given); },
-                  [&](const RestIndex& index) { return MissOr(index, PlacesOf(kind.group, given), NoKind(kind, given)); });
+  Result<std::vector<RestMapping>> found = impl_->Find(
+      ctx, [&](const RestIndex& index) { return index.Kinds(kind, given); },
+      [&](const RestIndex& index) { return MissOr(index, PlacesOf(kind.group, given), NoKind(kind, given)); });
   if (!found) return found.error();
   return found->front();
 }
 
 Result<std::vector<RestMapping>> RestMapper::AllForKind(const Context& ctx, const GroupKind& kind) const {
-  return impl_->Find(ctx, [&](const RestIndex& index) { return index.Kinds(kind, {}); },
-                     [&](const RestIndex& index) { return MissOr(index, PlacesOf(kind.group, {}), NoKind(kind, {})); });
+  return impl_->Find(
+      ctx, [&](const RestIndex& index) { return index.Kinds(kind, {}); },
+      [&](const RestIndex& index) { return MissOr(index, PlacesOf(kind.group, {}), NoKind(kind, {})); });
 }
 
 Result<std::vector<RestMapping>> RestMapper::AllForResource(const Context& ctx, const Gvr& resource) const {
@@ -183,7 +183,8 @@ Result<std::vector<RestMapping>> RestMapper::AllForResource(const Context& ctx, 
     if (resource.group.empty()) return no_match;
     return MissOr(index, {{resource.group, resource.version}}, no_match);
   };
-  return impl_->Find(ctx, [&](const RestIndex& index) { return index.Resources(resource, warn); }, miss);
+  return impl_->Find(
+      ctx, [&](const RestIndex& index) { return index.Resources(resource, warn); }, miss);
 }
 
 Result<RestMapping> RestMapper::ForResource(const Context& ctx, const Gvr& resource) const {
@@ -204,15 +205,16 @@ Result<RestMapping> RestMapper::ForArgument(const Context& ctx, std::string_view
     if (!arg.unversioned.group.empty()) places.push_back({arg.unversioned.group, ""});
     return MissOr(index, places, std::move(no_match));
   };
-  Result<std::optional<RestMapping>> found =
-      impl_->Find(ctx, [&](const RestIndex& index) { return index.Argument(text, warn); }, miss);
+  Result<std::optional<RestMapping>> found = impl_->Find(
+      ctx, [&](const RestIndex& index) { return index.Argument(text, warn); }, miss);
   if (!found) return found.error();
   return **std::move(found);
 }
 
 Result<std::vector<RestMapping>> RestMapper::ForCategory(const Context& ctx, std::string_view category) const {
-  return impl_->Find(ctx, [&](const RestIndex& index) { return index.Category(category); },
-                     [&](const RestIndex&) { return NoMatch("the server doesn't have a category " + Quoted(category)); });
+  return impl_->Find(
+      ctx, [&](const RestIndex& index) { return index.Category(category); },
+      [&](const RestIndex&) { return NoMatch("the server doesn't have a category " + Quoted(category)); });
 }
 
 Result<ResourceClient<DynamicObject>> RestMapper::Resource(const Context& ctx, const Gvk& gvk) const {

@@ -150,7 +150,8 @@ TEST_F(Contract13Mapper, WhatPeopleType) {
 
 TEST_F(Contract13Mapper, WhatPeopleTypeWrong) {
   const RestMapper mapper = New();
-  for (const char* text : {"foo", "foo.example.com", "deployments.v9.apps", "deployments.v9", "", ".", "..", "pods.", "pods/log", "a.b.c.d"}) {
+  for (const char* text :
+       {"foo", "foo.example.com", "deployments.v9.apps", "deployments.v9", "", ".", "..", "pods.", "pods/log", "a.b.c.d"}) {
     const auto mapping = mapper.ForArgument(ctx_, text);
     if (std::string_view(text) == "pods.") continue;  // an empty group is any
     ASSERT_FALSE(mapping) << text;
@@ -174,10 +175,18 @@ TEST_F(Contract13Mapper, NoMatchErrorsSayWhatKubectlSays) {
 }
 
 TEST_F(Contract13Mapper, SubresourcesHaveNoMapping) {
-  ServeAggregated(
-      *api_, {{"", {{"v1",
-                     {{"pods", "Pod", true, "pod", {}, {}, {"get"},
-                       R"(,"subresources":[{"subresource":"eviction","responseKind":{"group":"policy","version":"v1","kind":"Eviction"},"verbs":["create"]}])"}}}}}});
+  ServeAggregated(*api_,
+                  {{"",
+                    {{"v1",
+                      {{"pods",
+                        "Pod",
+                        true,
+                        "pod",
+                        {},
+                        {},
+                        {"get"},
+                        R"(,"subresources":[{"subresource":"eviction","responseKind":{"group":"policy","version":"v1","kind":"Eviction"},)"
+                        R"("verbs":["create"]}])"}}}}}});
   const RestMapper mapper = New();
   EXPECT_TRUE(IsNoMatch(mapper.ForKind(ctx_, Gvk{"", "v1", "Eviction"}).error()));
   EXPECT_TRUE(IsNoMatch(mapper.ForKind(ctx_, Gvk{"policy", "v1", "Eviction"}).error()));
@@ -287,9 +296,9 @@ TEST_F(Contract13MapperMiss, AKindOfAGroupThatCouldNotBeReadIsNoNoMatch) {
   const RestMapper mapper = New();
   EXPECT_TRUE(mapper.ForArgument(ctx_, "pods"));
   for (const Result<RestMapping>& mapping :
-       {mapper.ForKind(ctx_, Gvk{"metrics.k8s.io", "v1beta1", "PodMetrics"}), mapper.ForKind(ctx_, GroupKind{"metrics.k8s.io", "PodMetrics"}),
-        mapper.ForResource(ctx_, {"metrics.k8s.io", "v1beta1", "pods"}), mapper.ForArgument(ctx_, "nodes.metrics.k8s.io"),
-        mapper.ForArgument(ctx_, "nodes.v1beta1.metrics.k8s.io")}) {
+       {mapper.ForKind(ctx_, Gvk{"metrics.k8s.io", "v1beta1", "PodMetrics"}),
+        mapper.ForKind(ctx_, GroupKind{"metrics.k8s.io", "PodMetrics"}), mapper.ForResource(ctx_, {"metrics.k8s.io", "v1beta1", "pods"}),
+        mapper.ForArgument(ctx_, "nodes.metrics.k8s.io"), mapper.ForArgument(ctx_, "nodes.v1beta1.metrics.k8s.io")}) {
     ASSERT_FALSE(mapping);
     EXPECT_TRUE(IsGroupDiscoveryFailed(mapping.error())) << mapping.error().ToString();
     EXPECT_THAT(mapping.error().ToString(), HasSubstr("metrics.k8s.io/v1beta1"));

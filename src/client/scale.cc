@@ -23,7 +23,8 @@ Result<Scale> ToCurrentForm(Value value) {
   const std::string api_version = std::as_const(value)["apiVersion"].string_value().str();
   const std::string kind = std::as_const(value)["kind"].string_value().str();
   if (kind != "Scale" || (api_version != "autoscaling/v1" && !IsOldForm(api_version))) {
-    return Error::Decode("the server answered with " + api_version + " " + kind + " where a Scale of autoscaling/v1, apps or extensions was expected");
+    return Error::Decode("the server answered with " + api_version + " " + kind +
+                         " where a Scale of autoscaling/v1, apps or extensions was expected");
   }
   if (IsOldForm(api_version)) {
     value["apiVersion"] = "autoscaling/v1";

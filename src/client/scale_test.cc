@@ -18,8 +18,9 @@ using internal::ServeAggregated;
 using internal::StatusBody;
 using ::testing::HasSubstr;
 
-constexpr char kScale[] = R"({"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"web","namespace":"default","resourceVersion":"7"},)"
-                          R"("spec":{"replicas":3},"status":{"replicas":2,"selector":"app=web"}})";
+constexpr char kScale[] =
+    R"({"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"web","namespace":"default","resourceVersion":"7"},)"
+    R"("spec":{"replicas":3},"status":{"replicas":2,"selector":"app=web"}})";
 constexpr char kOldScale[] =
     R"({"kind":"Scale","apiVersion":"extensions/v1beta1","metadata":{"name":"web","namespace":"default","resourceVersion":"7"},)"
     R"("spec":{"replicas":3},"status":{"replicas":2,"selector":{"app":"web","tier":"front"},"targetSelector":"app=web,tier=front"}})";
@@ -33,8 +34,9 @@ class Contract14Scale : public ::testing::Test {
  protected:
   Contract14Scale() {
     ServeAggregated(*api_, {{"", {{"v1", {{"pods", "Pod", true, "pod"}}}}},
-                            {"apps", {{"v1", {{"deployments", "Deployment", true, "deployment", {}, {}, {"get"}, Sub("autoscaling", "v1")}}},
-                                      {"v1beta1", {{"deployments", "Deployment"}}}}},
+                            {"apps",
+                             {{"v1", {{"deployments", "Deployment", true, "deployment", {}, {}, {"get"}, Sub("autoscaling", "v1")}}},
+                              {"v1beta1", {{"deployments", "Deployment"}}}}},
                             {"old", {{"v1", {{"sets", "Set", true, "set", {}, {}, {"get"}, Sub("extensions", "v1beta1")}}}}},
                             {"wide", {{"v1", {{"farms", "Farm", false, "farm", {}, {}, {"get"}, Sub("autoscaling", "v1")}}}}}});
     api_->Set(kPath, 200, kScale);
@@ -100,8 +102,9 @@ TEST_F(Contract14Scale, OldFormsBecomeTheCurrentOne) {
 }
 
 TEST_F(Contract14Scale, AnOldFormWithNothingButLabelsHasThemAsSelector) {
-  api_->Set(kPath, 200,
-            R"({"kind":"Scale","apiVersion":"apps/v1beta1","metadata":{"name":"web"},"status":{"replicas":1,"selector":{"b":"2","a":"1"}}})");
+  api_->Set(
+      kPath, 200,
+      R"({"kind":"Scale","apiVersion":"apps/v1beta1","metadata":{"name":"web"},"status":{"replicas":1,"selector":{"b":"2","a":"1"}}})");
   EXPECT_EQ(GetScale(ctx_, mapper_, {"apps", "deployments"}, {"default", "web"})->status.selector, "a=1,b=2");
 }
 
@@ -119,7 +122,8 @@ TEST_F(Contract14Scale, UpdateSendsTheKindThatDiscoveryNames) {
 }
 
 TEST_F(Contract14Scale, ResourcesOfTheClusterHaveNoNamespace) {
-  api_->Set("/apis/wide/v1/farms/big/scale", 200, R"({"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"big"},"spec":{"replicas":1}})");
+  api_->Set("/apis/wide/v1/farms/big/scale", 200,
+            R"({"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"big"},"spec":{"replicas":1}})");
   EXPECT_EQ(GetScale(ctx_, mapper_, {"wide", "farms"}, {"", "big"})->spec.replicas, 1);
   EXPECT_EQ(GetScale(ctx_, mapper_, {"wide", "farms"}, {"default", "big"}).error().kind(), ErrorKind::kInvalid);
   EXPECT_EQ(GetScale(ctx_, mapper_, {"apps", "deployments"}, {"", "web"}).error().kind(), ErrorKind::kInvalid);
@@ -128,8 +132,8 @@ TEST_F(Contract14Scale, ResourcesOfTheClusterHaveNoNamespace) {
 
 TEST_F(Contract14Scale, ErrorsAreTheServers) {
   api_->Set(kPath, 409, StatusBody(409, "Conflict"));
-  EXPECT_TRUE(IsConflict(UpdateScale(ctx_, mapper_, {"apps", "deployments"},
-                                     Scale{.metadata = {.name = "web", .namespace_ = "default"}}).error()));
+  EXPECT_TRUE(
+      IsConflict(UpdateScale(ctx_, mapper_, {"apps", "deployments"}, Scale{.metadata = {.name = "web", .namespace_ = "default"}}).error()));
   api_->Remove(kPath);
   EXPECT_TRUE(IsNotFound(GetScale(ctx_, mapper_, {"apps", "deployments"}, {"default", "web"}).error()));
   EXPECT_TRUE(IsNoMatch(GetScale(ctx_, mapper_, {"apps", "nothings"}, {"default", "web"}).error()));
@@ -143,7 +147,8 @@ TEST_F(Contract14Scale, WhatHasNoScaleCannotBeUpdated) {
 }
 
 TEST_F(Contract14Scale, AnythingElseThanAScaleIsADecodeError) {
-  for (const char* body : {R"({"kind":"Pod","apiVersion":"v1"})", R"({"kind":"Scale","apiVersion":"example.com/v1"})", "[]", "rubbish", ""}) {
+  for (const char* body :
+       {R"({"kind":"Pod","apiVersion":"v1"})", R"({"kind":"Scale","apiVersion":"example.com/v1"})", "[]", "rubbish", ""}) {
     api_->Set(kPath, 200, body);
     const auto scale = GetScale(ctx_, mapper_, {"apps", "deployments"}, {"default", "web"});
     ASSERT_FALSE(scale) << body;

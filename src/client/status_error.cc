@@ -4,8 +4,8 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -190,7 +190,8 @@ Words WordsFor(int code, std::string_view method, const std::string& text) {
     case 504:
       return {"Timeout", "the server was unable to return a response in the time allotted, but may still be processing the request"};
     default:
-      if (code >= 500) return {"InternalError", fmt::format("an error on the server ({}) has prevented the request from succeeding", Quoted(text))};
+      if (code >= 500)
+        return {"InternalError", fmt::format("an error on the server ({}) has prevented the request from succeeding", Quoted(text))};
       return {"", fmt::format("the server responded with the status code {} but did not return more information", code)};
   }
 }
@@ -229,7 +230,8 @@ Status ErrorToStatus(const Error& error) {
   status.code = p.http_code;
   status.reason = p.reason;
   status.message = p.message;
-  const bool details = !p.resource_group.empty() || !p.resource_kind.empty() || !p.name.empty() || !p.causes.empty() || p.retry_after_seconds;
+  const bool details =
+      !p.resource_group.empty() || !p.resource_kind.empty() || !p.name.empty() || !p.causes.empty() || p.retry_after_seconds;
   if (!details) return status;
   StatusDetails& d = status.details.Mutable();
   d.group = p.resource_group;
@@ -256,7 +258,8 @@ Error ErrorFromResponse(const HttpResponse& response, const HttpRequest& request
   const Subject subject = SubjectOf(request.target);
   Words words = WordsFor(response.code, request.method, text);
   if (!subject.resource.empty()) {
-    words.message += fmt::format(" ({} {}{}{})", Lower(request.method), subject.GroupResource(), subject.name.empty() ? "" : " ", subject.name);
+    words.message +=
+        fmt::format(" ({} {}{}{})", Lower(request.method), subject.GroupResource(), subject.name.empty() ? "" : " ", subject.name);
   }
   return Error(Error::Payload{.kind = ErrorKind::kApi,
                               .http_code = response.code,

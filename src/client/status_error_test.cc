@@ -35,10 +35,11 @@ Error From(const HttpResponse& response, std::string method = "GET", std::string
 }
 
 TEST(Contract9Errors, AStatusInTheBodyIsTheError) {
-  const Error e = From(Answer(404, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"pods \"web\" not found",
+  const Error e =
+      From(Answer(404, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"pods \"web\" not found",
     "reason":"NotFound","details":{"name":"web","group":"","kind":"pods","causes":[{"reason":"R","message":"M","field":"f"}],
     "retryAfterSeconds":7},"code":404})",
-                              "application/json"));
+                  "application/json"));
   EXPECT_EQ(e.kind(), ErrorKind::kApi);
   EXPECT_TRUE(IsNotFound(e));
   EXPECT_EQ(e.http_code(), 404);
@@ -208,10 +209,11 @@ TEST(Contract9Errors, AStatusesOwnDelayWinsOverTheHeader) {
 }
 
 TEST(StatusErrorTest, AStatusSurvivesTheWayThereAndBack) {
-  const Status status = FromJson<Status>(R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"m","reason":"Invalid",
+  const Status status =
+      FromJson<Status>(R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"m","reason":"Invalid",
       "details":{"name":"web","group":"apps","kind":"Deployment","causes":[{"reason":"R","message":"M","field":"f"},{"message":"N"}],
       "retryAfterSeconds":1},"code":422})")
-                            .value();
+          .value();
   EXPECT_EQ(ErrorToStatus(StatusToError(status)), status);
   const Status small = FromJson<Status>(R"({"status":"Failure","code":500})").value();
   EXPECT_EQ(ErrorToStatus(StatusToError(small)), small);

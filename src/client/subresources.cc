@@ -21,7 +21,8 @@ Result<void> EvictPod(const Context& ctx, const Client& client, const ObjectKey&
     if (options.dry_run) how.dry_run.push_back("All");
   }
   const CreateOptions create{.dry_run = options.dry_run};
-  Result<meta::v1::Status> done = client.Resource<core::v1::Pod>().PostSubresource<meta::v1::Status>(ctx, pod, "eviction", eviction, create);
+  Result<meta::v1::Status> done =
+      client.Resource<core::v1::Pod>().PostSubresource<meta::v1::Status>(ctx, pod, "eviction", eviction, create);
   if (!done) return done.error();
   return {};
 }

@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -6,6 +7,7 @@
 #include "client/request.h"
 #include "client/watch_stream.h"
 #include "kube/client/resource_client.h"
+#include "kube/codec/interner.h"
 #include "kube/codec/json.h"
 #include "kube/meta/v1.h"
 #include "kube/value/time.h"
@@ -118,8 +120,13 @@ Result<void> ListObjects(const ClientCore& core, const Context& ctx, const Resou
   const std::string what = WhatIs(call);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
+  // Objects of one list are much alike: shared parts are decoded once. For short lists the table costs more than it saves.
+  constexpr std::size_t kWorthSharing = 256 * 1024;
+  std::optional<Interner> interner;
+  DecodeOptions decode = options.decode;
+  if (decode.interner == nullptr && response->body.size() >= kWorthSharing) decode.interner = &interner.emplace();
   Result<void> decoded =
-      DecodeObjectList(target.type, target.metadata_only, response->headers.Get("content-type"), response->body, options.decode, list);
+      DecodeObjectList(target.type, target.metadata_only, response->headers.Get("content-type"), response->body, decode, list);
   if (!decoded) return decoded.error().WithContext(what);
   return {};
 }

@@ -428,9 +428,9 @@ RemoteCommandOptions ParseRemoteCommandOptions(std::string_view query) {
     const std::string_view name = pair.substr(0, equals);
     const std::string_view value = pair.substr(std::min(equals + 1, pair.size()));
     const bool yes = value == "true" || value == "1";
-    if (name == "stdin") options.stdin_stream = yes;
-    if (name == "stdout") options.stdout_stream = yes;
-    if (name == "stderr") options.stderr_stream = yes;
+    if (name == "stdin" || name == "input") options.stdin_stream = yes;
+    if (name == "stdout" || name == "output") options.stdout_stream = yes;
+    if (name == "stderr" || name == "error") options.stderr_stream = yes;
     if (name == "tty") options.tty = yes;
   }
   return options;

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace kube {
+namespace kube::curl_test {
 
 Context Patient() { return Context::Background().WithTimeout(kPatience); }
 
@@ -351,4 +351,4 @@ std::uint32_t H2Peer::NextRequest() {
   return NextFrame(1, stream) ? stream : 0;
 }
 
-}  // namespace kube
+}  // namespace kube::curl_test

@@ -19,7 +19,7 @@
 #include "kube/serve/http_server.h"
 #include "kube/transport/http_transport.h"
 
-namespace kube {
+namespace kube::curl_test {
 
 constexpr std::chrono::seconds kPatience{20};
 
@@ -185,4 +185,4 @@ class Handover {
   std::vector<T> values_ KUBE_GUARDED_BY(mu_);
 };
 
-}  // namespace kube
+}  // namespace kube::curl_test

@@ -28,9 +28,9 @@ TEST(Contract12Impersonation, AllFieldsBecomeHeaders) {
   who.extra = {{"scopes", {"view", "edit"}}, {"reason", {"test"}}};
   const HttpHeaders sent = Send(who);
   EXPECT_THAT(Fields(sent), UnorderedElementsAre(Pair("Impersonate-User", "jane"), Pair("Impersonate-Uid", "u-1"),
-                                         Pair("Impersonate-Group", "developers"), Pair("Impersonate-Group", "admins"),
-                                         Pair("Impersonate-Extra-scopes", "view"), Pair("Impersonate-Extra-scopes", "edit"),
-                                         Pair("Impersonate-Extra-reason", "test")));
+                                                 Pair("Impersonate-Group", "developers"), Pair("Impersonate-Group", "admins"),
+                                                 Pair("Impersonate-Extra-scopes", "view"), Pair("Impersonate-Extra-scopes", "edit"),
+                                                 Pair("Impersonate-Extra-reason", "test")));
   EXPECT_THAT(sent.All("Impersonate-Group"), ElementsAre("developers", "admins"));
 }
 

@@ -63,7 +63,8 @@ class LoggingTransport : public Transport {
     Exchange exchange{LevelOf(logger_), request.method, internal::MaskTarget(request.target), internal::IsSecretTarget(request.target),
                       ctx.clock()->Now()};
     if (exchange.level >= 7) {
-      logger_.V(7).Info("Request", {{"method", exchange.method}, {"url", exchange.target}, {"headers", internal::MaskHeaders(request.headers)}});
+      logger_.V(7).Info("Request",
+                        {{"method", exchange.method}, {"url", exchange.target}, {"headers", internal::MaskHeaders(request.headers)}});
     }
     if (exchange.level >= 8 && !request.body.empty()) {
       logger_.V(8).Info("Request body", {{"body", internal::ShowBody(request.body, exchange.secret, BodyLimit(exchange.level))}});
@@ -72,17 +73,15 @@ class LoggingTransport : public Transport {
   }
 
   void Failed(const Context& ctx, const Exchange& exchange, const Error& error) const {
-    logger_.V(6).Info("No response", {{"method", exchange.method},
-                                      {"url", exchange.target},
-                                      {"err", error},
-                                      {"duration", ctx.clock()->Now() - exchange.start}});
+    logger_.V(6).Info(
+        "No response",
+        {{"method", exchange.method}, {"url", exchange.target}, {"err", error}, {"duration", ctx.clock()->Now() - exchange.start}});
   }
 
   void Answered(const Context& ctx, const Exchange& exchange, int code, const HttpHeaders& headers, const std::string* body) const {
-    logger_.V(6).Info("Response", {{"method", exchange.method},
-                                   {"url", exchange.target},
-                                   {"status", code},
-                                   {"duration", ctx.clock()->Now() - exchange.start}});
+    logger_.V(6).Info(
+        "Response",
+        {{"method", exchange.method}, {"url", exchange.target}, {"status", code}, {"duration", ctx.clock()->Now() - exchange.start}});
     if (exchange.level < 8) return;
     logger_.V(8).Info("Response headers", {{"headers", internal::MaskHeaders(headers)}});
     if (body != nullptr && !body->empty()) {

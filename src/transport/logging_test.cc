@@ -149,9 +149,7 @@ TEST(Contract9TruncateBody, LevelsCutBodies) {
   EXPECT_THAT(LogOf(8, {.target = "/a"}, {}, std::string(1024, 'x')), Not(HasSubstr("truncated")));
 }
 
-TEST(Contract9TruncateBody, NoCharacterIsCutInTwo) {
-  EXPECT_EQ(internal::ShowBody("ab\xE2\x82\xAC", false, 3), "ab [truncated 3 bytes]");
-}
+TEST(Contract9TruncateBody, NoCharacterIsCutInTwo) { EXPECT_EQ(internal::ShowBody("ab\xE2\x82\xAC", false, 3), "ab [truncated 3 bytes]"); }
 
 TEST(Contract12Logging, OfBinaryBodiesTheSizeIsShown) {
   EXPECT_EQ(internal::ShowBody(std::string("k8s\0abc", 7), false, 100), "<binary, 7 bytes>");

@@ -95,8 +95,7 @@ class RawWebSocket {
       if (!item.ok()) return {WebSocketOpcode::kClose, "bad frame: " + item.error().message()};
       if (*item) return **std::move(item);
       std::string buffer(4096, '\0');
-      const Result<std::size_t> got =
-          end_->Read(Context::Background().WithTimeout(kPipePatience), buffer.data(), buffer.size());
+      const Result<std::size_t> got = end_->Read(Context::Background().WithTimeout(kPipePatience), buffer.data(), buffer.size());
       if (!got || *got == 0) return {WebSocketOpcode::kClose, "gone"};
       parser_.Feed({buffer.data(), *got});
     }
@@ -153,11 +152,10 @@ class UpgradeTransport : public Transport {
     } else {
       const std::string offered(request.headers.Get("Sec-WebSocket-Protocol"));
       response.code = 101;
-      response.headers = {
-          {"upgrade", "WebSocket"},
-          {"sec-websocket-accept",
-           options_.accept.empty() ? WebSocketAcceptKey(request.headers.Get("Sec-WebSocket-Key")) : options_.accept},
-          {"sec-websocket-protocol", options_.protocol.empty() ? offered.substr(0, offered.find(',')) : options_.protocol}};
+      response.headers = {{"upgrade", "WebSocket"},
+                          {"sec-websocket-accept",
+                           options_.accept.empty() ? WebSocketAcceptKey(request.headers.Get("Sec-WebSocket-Key")) : options_.accept},
+                          {"sec-websocket-protocol", options_.protocol.empty() ? offered.substr(0, offered.find(',')) : options_.protocol}};
       auto [client, server] = PipeEnd::Make(options_.limit);
       response.connection = std::move(client);
       MutexLock lock(mu_);

@@ -88,7 +88,7 @@ class TokenBucket : public RateLimiter {
 
   Mutex mu_;
   double tokens_ KUBE_GUARDED_BY(mu_);
-  Clock::TimePoint filled_at_ KUBE_GUARDED_BY(mu_);     // when `tokens_` was right
+  Clock::TimePoint filled_at_ KUBE_GUARDED_BY(mu_);    // when `tokens_` was right
   Clock::TimePoint last_turn_ KUBE_GUARDED_BY(mu_){};  // of the newest promise
 };
 

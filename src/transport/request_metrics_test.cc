@@ -24,8 +24,7 @@ TEST(Contract20Metrics, CountsCodesMethodsAndSizes) {
 
 TEST(Contract20Metrics, ARequestWithoutAnAnswerHasTheCodeError) {
   const auto sink = std::make_shared<RecordedMetrics>();
-  const auto server = std::make_shared<ScriptedTransport>(
-      std::vector{ScriptedTransport::Fails(transport_reason::kConnectionRefused)});
+  const auto server = std::make_shared<ScriptedTransport>(std::vector{ScriptedTransport::Fails(transport_reason::kConnectionRefused)});
   ASSERT_FALSE(WithMetrics(server, sink, "h")->RoundTrip(Context::Background(), {}));
   EXPECT_EQ(sink->Value("rest_client_requests_total", {{"code", "<error>"}, {"method", "GET"}, {"host", "h"}}), 1);
   EXPECT_EQ(sink->Count("rest_client_response_size_bytes", {{"verb", "GET"}, {"host", "h"}}), 0U);

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
 #include <utility>
 
@@ -306,8 +307,8 @@ TEST(Contract9WrapPreviousError, AnAnswerIsGivenBackAsItIs) {
 TEST(Contract9WrapPreviousError, ADeadlineWhileWaitingSaysWhy) {
   Rig s({Broken()});
   const Context ctx = s.ctx.WithTimeout(milliseconds(500));
-  const Result<HttpResponse> response =
-      RunThroughTime<Result<HttpResponse>>(*s.clock, [&] { return s.transport->RoundTrip(ctx, kGet); }, 1);
+  const Result<HttpResponse> response = RunThroughTime<Result<HttpResponse>>(
+      *s.clock, [&] { return s.transport->RoundTrip(ctx, kGet); }, 1);
   ASSERT_FALSE(response);
   EXPECT_TRUE(IsDeadlineExceeded(response.error()));
   EXPECT_THAT(response.error().ToString(), HasSubstr("ConnectionReset"));
@@ -329,14 +330,20 @@ TEST(Contract9WrapPreviousError, CancellingWhileWaitingSaysWhy) {
 }
 
 TEST(Contract9Retry, AStoppedContextEndsItEvenForRetryableErrors) {
-  Rig s({[](const Context& ctx, const HttpRequest&) -> Result<HttpResponse> {
+  std::promise<void> asked;
+  Rig s({[&](const Context& ctx, const HttpRequest&) -> Result<HttpResponse> {
+    asked.set_value();
     ctx.WaitUntilStopped();
     return *ctx.Err();
   }});
-  const Context ctx = s.ctx.WithTimeout(seconds(5));
-  const Result<HttpResponse> response = RunThroughTime<Result<HttpResponse>>(*s.clock, [&] { return s.transport->RoundTrip(ctx, kWatch); });
-  ASSERT_FALSE(response);
-  EXPECT_TRUE(IsDeadlineExceeded(response.error()));
+  const Context soon = s.ctx.WithTimeout(seconds(5));
+  std::optional<Result<HttpResponse>> response;
+  Thread thread("call", [&] { response.emplace(s.transport->RoundTrip(soon, kWatch)); });
+  asked.get_future().wait();
+  s.clock->Advance(seconds(5));
+  thread.Join();
+  ASSERT_FALSE(*response);
+  EXPECT_TRUE(IsDeadlineExceeded(response->error()));
   EXPECT_EQ(s.server->count(), 1U);
 }
 
@@ -356,8 +363,8 @@ TEST(Contract9Timeout, CoversAllAttempts) {
   Rig s({Busy(429, "4")});
   HttpRequest request = kGet;
   request.timeout = seconds(10);
-  const Result<HttpResponse> response =
-      RunThroughTime<Result<HttpResponse>>(*s.clock, [&] { return s.transport->RoundTrip(s.ctx, request); }, 1);
+  const Result<HttpResponse> response = RunThroughTime<Result<HttpResponse>>(
+      *s.clock, [&] { return s.transport->RoundTrip(s.ctx, request); }, 1);
   ASSERT_FALSE(response);
   EXPECT_TRUE(IsDeadlineExceeded(response.error()));
   EXPECT_THAT(s.server->times(), ElementsAre(0, 4, 8));
@@ -369,15 +376,18 @@ TEST(Contract9Timeout, StartsAfterTheFirstWaitForTheLimiter) {
   ASSERT_TRUE(limiter->TryAccept());
   std::optional<std::chrono::nanoseconds> left;
   Rig s({[&](const Context& ctx, const HttpRequest&) -> Result<HttpResponse> {
-            left = ctx.remaining();
-            return internal::Answer(200);
-          }},
-          {.limiter = limiter});
+          left = ctx.remaining();
+          return internal::Answer(200);
+        }},
+        {.limiter = limiter, .logger = CapturedLog(0).logger()});
   s.clock = clock;
   s.ctx = Context::Background(clock);
   HttpRequest request = kGet;
   request.timeout = seconds(2);
-  ASSERT_TRUE(s.Send(request));
+  Thread thread("call", [&] { EXPECT_TRUE(s.transport->RoundTrip(s.ctx, request)); });
+  ASSERT_TRUE(clock->WaitForWaiters(1));
+  clock->Advance(seconds(10));
+  thread.Join();
   EXPECT_EQ(left, seconds(2));
 }
 

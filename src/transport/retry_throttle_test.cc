@@ -78,9 +78,9 @@ class ToldMetrics : public RecordedMetrics {
 struct Rig {
   explicit Rig(std::vector<Step> steps, UrlBackoff backoff = {}, std::chrono::nanoseconds wait = {}, int verbosity = 0) : log(verbosity) {
     for (Step& step : steps) {
-      step = [this, step](const Context& ctx, const HttpRequest& request) {
+      step = [this, step](const Context& c, const HttpRequest& request) {
         story.Tell("send");
-        return step(ctx, request);
+        return step(c, request);
       };
     }
     server = std::make_shared<ScriptedTransport>(std::move(steps));
@@ -176,7 +176,7 @@ TEST(Contract9UrlBackoff, StartsOverAfterALongTime) {
 
 TEST(Contract9UrlBackoff, HoldsUpTheFirstAttemptOfTheNextRequest) {
   Rig s({ScriptedTransport::Gives(500), ScriptedTransport::Gives(500), ScriptedTransport::Gives(200), ScriptedTransport::Gives(200)},
-          {seconds(5), seconds(60)});
+        {seconds(5), seconds(60)});
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(s.Send(kGet));
   EXPECT_THAT(s.server->times(), ElementsAre(0, 5, 15, 15));
 }
@@ -212,7 +212,7 @@ TEST(Contract9UrlBackoff, TheEnvironmentSaysBothOrNothing) {
 
 TEST(Contract20RetryMetrics, RetriesCountFromTheSecondAttempt) {
   Rig s({ScriptedTransport::Gives(429, {{"Retry-After", "1"}}), ScriptedTransport::Fails(transport_reason::kConnectionReset),
-           ScriptedTransport::Gives(200)});
+         ScriptedTransport::Gives(200)});
   ASSERT_TRUE(s.Send(kGet));
   EXPECT_EQ(s.metrics->Value("rest_client_request_retries_total", {{"code", "429"}, {"verb", "GET"}, {"host", "h"}}), 0);
   EXPECT_EQ(s.metrics->Value("rest_client_request_retries_total", {{"code", "<error>"}, {"verb", "GET"}, {"host", "h"}}), 1);
@@ -262,8 +262,9 @@ TEST(Contract9Throttle, WaitsOverASecondAreLoggedAtInfoNowAndThen) {
 }
 
 TEST(Contract9Throttle, ALimitedServerNamesItsFlowSchema) {
-  Rig s({ScriptedTransport::Gives(429, {{"Retry-After", "1"}, {"X-Kubernetes-PF-FlowSchema-UID", "schema-1"}}), ScriptedTransport::Gives(200)},
-          {}, {}, 4);
+  Rig s({ScriptedTransport::Gives(429, {{"Retry-After", "1"}, {"X-Kubernetes-PF-FlowSchema-UID", "schema-1"}}),
+         ScriptedTransport::Gives(200)},
+        {}, {}, 4);
   ASSERT_TRUE(s.Send(kGet));
   EXPECT_THAT(s.log.text(), HasSubstr("schema-1"));
 }

@@ -42,11 +42,12 @@ class ScriptedTransport : public Transport {
   }
 
   static Step Gives(int code, HttpHeaders headers = {}, std::string body = "") {
-    return [code, headers = std::move(headers), body = std::move(body)](const Context&, const HttpRequest& request) -> Result<HttpResponse> {
-      HttpResponse response = Answer(code, headers, body);
-      if (request.streaming) response.stream = MakeBodyStream(std::exchange(response.body, {}));
-      return response;
-    };
+    return
+        [code, headers = std::move(headers), body = std::move(body)](const Context&, const HttpRequest& request) -> Result<HttpResponse> {
+          HttpResponse response = Answer(code, headers, body);
+          if (request.streaming) response.stream = MakeBodyStream(std::exchange(response.body, {}));
+          return response;
+        };
   }
   static Step Fails(Error error) {
     return [error](const Context&, const HttpRequest&) -> Result<HttpResponse> { return error; };

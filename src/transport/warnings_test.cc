@@ -33,22 +33,37 @@ TEST(Contract9Warnings, CommasSeparateSeveral) {
               ElementsAre("299|-|one", "299|-|two, with a comma", "299|x|three"));
 }
 
-TEST(Contract9Warnings, SeveralHeaders) {
-  EXPECT_THAT(Parse({R"(299 - "one")", R"(100 y "two")"}), ElementsAre("299|-|one", "100|y|two"));
-}
+TEST(Contract9Warnings, SeveralHeaders) { EXPECT_THAT(Parse({R"(299 - "one")", R"(100 y "two")"}), ElementsAre("299|-|one", "100|y|two")); }
 
-TEST(Contract9Warnings, BackslashesEscape) {
-  EXPECT_THAT(Parse({R"(299 - "say \"hi\" \\ \x")"}), ElementsAre(R"(299|-|say "hi" \ x)"));
-}
+TEST(Contract9Warnings, BackslashesEscape) { EXPECT_THAT(Parse({R"(299 - "say \"hi\" \\ \x")"}), ElementsAre(R"(299|-|say "hi" \ x)")); }
 
 TEST(Contract9Warnings, TextMayBeUtf8) { EXPECT_THAT(Parse({"299 - \"\xC3\xBC\xE2\x82\xAC\xF0\x9F\x98\x80\""}), SizeIs(1)); }
 
 TEST(Contract9Warnings, AnEmptyTextIsOne) { EXPECT_THAT(Parse({R"(299 - "")"}), ElementsAre("299|-|")); }
 
 TEST(Contract9Warnings, RubbishIsLeftOut) {
-  for (const char* text : {"", "   ", "299", "299 -", "299 - text", "299 - \"open", "29 - \"a\"", "2999 - \"a\"", "abc - \"a\"", "-99 - \"a\"",
-                           "299 - \"a\" \"open date", "299 - \"a\" rubbish", "299 - \"a\\", "299 - \"\xff\"", "299 - \"a\x01z\"",
-                           "299 - \"\xC2\x85\"", "299 \xff \"a\"", "299 - \"\xED\xA0\x80\"", "299 - \"\xC0\x80\"", ",", "\"", "299  "}) {
+  for (const char* text : {"",
+                           "   ",
+                           "299",
+                           "299 -",
+                           "299 - text",
+                           "299 - \"open",
+                           "29 - \"a\"",
+                           "2999 - \"a\"",
+                           "abc - \"a\"",
+                           "-99 - \"a\"",
+                           "299 - \"a\" \"open date",
+                           "299 - \"a\" rubbish",
+                           "299 - \"a\\",
+                           "299 - \"\xff\"",
+                           "299 - \"a\x01z\"",
+                           "299 - \"\xC2\x85\"",
+                           "299 \xff \"a\"",
+                           "299 - \"\xED\xA0\x80\"",
+                           "299 - \"\xC0\x80\"",
+                           ",",
+                           "\"",
+                           "299  "}) {
     EXPECT_THAT(Parse({text}), IsEmpty()) << text;
   }
 }

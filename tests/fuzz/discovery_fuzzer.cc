@@ -22,7 +22,8 @@ void Check(const DiscoveryRoot& root) {
   apis->failures = root.failures;
   for (const ApiGroup& group : root.groups) {
     Require(!root.aggregated || group.preferred_version.empty() == group.versions.empty(), "a group with versions prefers one");
-    Require(!root.aggregated || group.versions.empty() || group.Has(group.preferred_version), "the preferred version is one of the group's");
+    Require(!root.aggregated || group.versions.empty() || group.Has(group.preferred_version),
+            "the preferred version is one of the group's");
   }
   for (const ApiResourceList& list : root.lists) {
     Require(apis->FindGroup(list.group_version.group) != nullptr, "a list has a group");
@@ -42,7 +43,8 @@ void Check(const DiscoveryRoot& root) {
       (void)index.Argument(r.name, nullptr);
       (void)index.Kinds({list.group_version.group, r.gvk.kind}, {});
       for (const kube::String& name : r.short_names) (void)index.Resources({list.group_version.group, "", name}, nullptr);
-      for (const kube::String& name : r.categories) Require(!index.Category(name).empty() || apis->Find(list.group_version) != &list, "a category has its resources");
+      for (const kube::String& name : r.categories)
+        Require(!index.Category(name).empty() || apis->Find(list.group_version) != &list, "a category has its resources");
     }
   }
 }

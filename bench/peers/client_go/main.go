@@ -40,6 +40,7 @@ func main() {
 	concurrency := flag.Int("concurrency", 1, "")
 	count := flag.Int("count", 1000, "")
 	json := flag.Bool("json", false, "JSON where protobuf is the default")
+	plain := flag.Bool("no-gzip", false, "do not ask for compressed answers")
 	namespace := flag.String("namespace", "bench", "")
 	prefix := flag.String("prefix", "go", "of the names that create makes")
 	flag.Parse()
@@ -49,6 +50,7 @@ func main() {
 		fail(err)
 	}
 	config.QPS, config.Burst = -1, -1
+	config.DisableCompression = *plain
 	if *json {
 		config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	} else {

@@ -51,8 +51,8 @@ struct KUBE_EXPORT ServerVersion {
 
 // A resource, or a subresource, of one version of a group.
 struct KUBE_EXPORT ApiResource {
-  String name{};           // "pods"; of a subresource "pods/log"
-  String singular_name{};  // "pod"; may be empty
+  String name{};                 // "pods"; of a subresource "pods/log"
+  String singular_name{};        // "pod"; may be empty
   GroupVersion group_version{};  // where it is served
   // What its objects are. For subresources often of another group: deployments/scale is autoscaling/v1, Kind=Scale.
   Gvk gvk{};
@@ -79,7 +79,7 @@ struct KUBE_EXPORT ApiResourceList {
 };
 
 struct KUBE_EXPORT ApiGroup {
-  String name{};  // empty: core
+  String name{};                   // empty: core
   std::vector<String> versions{};  // in the server's order; without those that were stale
   String preferred_version{};      // empty where the group has no version left
 
@@ -96,8 +96,8 @@ struct DiscoveryFailure {
 
 // All that a server has. Immutable once handed out.
 struct KUBE_EXPORT ServerApis {
-  std::vector<ApiGroup> groups{};           // core first, then in the server's order
-  std::vector<ApiResourceList> lists{};     // in the order of groups and their versions
+  std::vector<ApiGroup> groups{};            // core first, then in the server's order
+  std::vector<ApiResourceList> lists{};      // in the order of groups and their versions
   std::vector<DiscoveryFailure> failures{};  // what is missing above
 
   const ApiGroup* FindGroup(std::string_view name) const;

@@ -43,7 +43,7 @@ struct LogOptions {
   std::string stream{};                       // "Stdout" or "Stderr"; empty: both. Not with tail_lines; servers before 1.32 ignore it
   bool insecure_skip_tls_verify_backend = false;
   // ---- Of this side ----
-  std::size_t max_line_bytes = std::size_t{1} << 20;       // NextLine gives longer lines in pieces of that size
+  std::size_t max_line_bytes = std::size_t{1} << 20;    // NextLine gives longer lines in pieces of that size
   std::size_t max_total_bytes = std::size_t{64} << 20;  // of GetLogs
 };
 

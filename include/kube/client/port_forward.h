@@ -99,6 +99,7 @@ class KUBE_EXPORT PortForwarder {
 // `ctx` is the context of all of it, not of the start alone. Returns when all local ports are open.
 // Errors: kInvalid for options that make no sense; kApi where the server refused, with what it said; kTransport where it cannot be reached,
 // or a local port cannot be had.
-KUBE_EXPORT Result<PortForwarder> ForwardPorts(const Context& ctx, const Client& client, const ObjectKey& pod, const PortForwardOptions& options);
+KUBE_EXPORT Result<PortForwarder> ForwardPorts(const Context& ctx, const Client& client, const ObjectKey& pod,
+                                               const PortForwardOptions& options);
 
 }  // namespace kube

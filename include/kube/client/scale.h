@@ -30,7 +30,8 @@ KUBE_EXPORT Result<autoscaling::v1::Scale> GetScale(const Context& ctx, const Re
 KUBE_EXPORT Result<autoscaling::v1::Scale> UpdateScale(const Context& ctx, const RestMapper& mapper, const GroupResource& resource,
                                                        const autoscaling::v1::Scale& scale, const UpdateOptions& options = {});
 
-// ---- A resource in a version that the caller knows. No discovery; UpdateScale sends autoscaling/v1, which every server since 1.16 takes ----
+// ---- A resource in a version that the caller knows. No discovery; UpdateScale sends autoscaling/v1, which every server since 1.16 takes
+// ----
 KUBE_EXPORT Result<autoscaling::v1::Scale> GetScale(const Context& ctx, const Client& client, const Gvr& resource, const ObjectKey& key,
                                                     const GetOptions& options = {});
 KUBE_EXPORT Result<autoscaling::v1::Scale> UpdateScale(const Context& ctx, const Client& client, const Gvr& resource,

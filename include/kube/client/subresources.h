@@ -3,7 +3,8 @@
 //
 //   Result<void> evicted = EvictPod(ctx, client, {"default", "web-0"});
 //   if (!evicted && IsTooManyRequests(evicted.error())) ...      // a PodDisruptionBudget does not allow it now: try again later
-//   Result<authentication::v1::TokenRequest> token = CreateServiceAccountToken(ctx, client, {"default", "robot"}, {.expiration_seconds = 600});
+//   Result<authentication::v1::TokenRequest> token = CreateServiceAccountToken(ctx, client, {"default", "robot"}, {.expiration_seconds =
+//   600});
 //
 // Thread safety, blocking and cancellation, errors, cost: as ResourceClient.
 #pragma once

@@ -97,7 +97,9 @@ struct KUBE_EXPORT ClientConfig {
 
   // ---- How ----
   std::string proxy_url;  // http, https or socks5; empty: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say
-  bool disable_compression = false;
+  // Ask for gzip. Good for slow networks; inside of a cluster it costs both sides more than it saves.
+  bool compression = false;
+  bool disable_compression = false;  // what a kubeconfig may say; wins over `compression`
   bool disable_http2 = false;
   std::string user_agent;              // empty: DefaultUserAgent()
   double qps = 0;                      // 0: 5; less than 0: no limit

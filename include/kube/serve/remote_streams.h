@@ -31,7 +31,7 @@ namespace kube::serve {
 // Whether the client wants to leave HTTP: `Connection: Upgrade`.
 KUBE_EXPORT bool IsUpgradeRequest(const HttpRequest& request);
 
-// What the client asked for, by the query: stdin=true&tty=true ...
+// What the client asked for, by the query: stdin=true&tty=true ..., or input=1&tty=1 ... as API servers ask kubelets.
 struct RemoteCommandOptions {
   bool stdin_stream = false;
   bool stdout_stream = false;

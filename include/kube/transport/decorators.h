@@ -71,7 +71,8 @@ KUBE_EXPORT std::shared_ptr<Transport> WithLogging(std::shared_ptr<Transport> ne
 // ---- Metrics ----
 
 // rest_client_requests_total {code,method,host}, with the code "<error>" where no answer came; rest_client_request_size_bytes and
-// rest_client_response_size_bytes {verb,host}, but none of streaming requests. Sees every attempt. `verb` is the HTTP method, as in client-go.
+// rest_client_response_size_bytes {verb,host}, but none of streaming requests. Sees every attempt. `verb` is the HTTP method, as in
+// client-go.
 KUBE_EXPORT std::shared_ptr<Transport> WithMetrics(std::shared_ptr<Transport> next, std::shared_ptr<MetricsSink> sink, std::string host);
 
 // ---- Retries ----

@@ -133,7 +133,8 @@ void SpdyStream::End(const Error& why) {
 }
 
 SpdyConnection::SpdyConnection(std::unique_ptr<UpgradedConnection> connection, Role role, std::shared_ptr<Clock> clock)
-    : shared_(std::make_shared<SpdyStream::Shared>(std::move(connection), role, std::move(clock))), reader_("kube-spdy", [this] { Run(); }) {}
+    : shared_(std::make_shared<SpdyStream::Shared>(std::move(connection), role, std::move(clock))),
+      reader_("kube-spdy", [this] { Run(); }) {}
 
 SpdyConnection::~SpdyConnection() {
   Close();

@@ -140,7 +140,8 @@ std::string SpdyDeflater::Compress(const HttpHeaders& headers) {
   // Several values of one name are one entry, with zero bytes between them.
   std::vector<HttpHeaders::Field> merged;
   for (const HttpHeaders::Field& field : headers) {
-    const auto same = std::find_if(merged.begin(), merged.end(), [&field](const HttpHeaders::Field& other) { return other.first == field.first; });
+    const auto same =
+        std::find_if(merged.begin(), merged.end(), [&field](const HttpHeaders::Field& other) { return other.first == field.first; });
     if (same == merged.end()) {
       merged.push_back(field);
     } else {

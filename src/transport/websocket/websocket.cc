@@ -99,7 +99,8 @@ Result<std::optional<WebSocket::Message>> WebSocket::ReadMessage(const Context& 
       if (!got) {
         if (!limited || got.error().kind() != ErrorKind::kTimeout || ctx.stopped()) return got.error();
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits_.read_timeout).count();
-        return Broken(transport_reason::kConnectionLost, fmt::format("nothing came from the peer for {} s, not even an answer to pings", seconds));
+        return Broken(transport_reason::kConnectionLost,
+                      fmt::format("nothing came from the peer for {} s, not even an answer to pings", seconds));
       }
       if (*got == 0) return Broken(transport_reason::kUnexpectedEof, "the peer left without closing the WebSocket");
       parser_.Feed({buffer_.data(), *got});
@@ -160,7 +161,9 @@ Result<WebSocketDial> DialWebSocket(Transport& transport, const Context& ctx, Ht
     dial.refusal = *std::move(answer);
     return dial;
   }
-  const auto bad = [](std::string what) { return Broken(transport_reason::kProtocol, "the server's WebSocket handshake is wrong: " + std::move(what)); };
+  const auto bad = [](std::string what) {
+    return Broken(transport_reason::kProtocol, "the server's WebSocket handshake is wrong: " + std::move(what));
+  };
   const HttpHeaders& headers = answer->headers;
   if (!EqualsIgnoreCase(headers.Get("Upgrade"), "websocket")) return bad("the header Upgrade is not \"websocket\"");
   if (headers.Get("Sec-WebSocket-Accept") != WebSocketAcceptKey(key)) return bad("the header Sec-WebSocket-Accept does not fit the key");

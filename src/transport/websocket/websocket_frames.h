@@ -1,7 +1,7 @@
 // The frames of WebSocket (RFC 6455), for both ends. No I/O.
 //
-// Written here and not taken from Boost.Beast: Beast's stream wants to own an Asio socket, or a wrapper that looks like one, while the bytes
-// here come from a connection that somebody else keeps; and the framing is a page of code.
+// Written here and not taken from Boost.Beast: Beast's stream wants to own an Asio socket, or a wrapper that looks like one, while the
+// bytes here come from a connection that somebody else keeps; and the framing is a page of code.
 #pragma once
 
 #include <cstddef>
