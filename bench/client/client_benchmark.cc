@@ -156,7 +156,8 @@ std::string PeerPath() {
   const char* cache = std::getenv("KUBEXX_CACHE");
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  std::string folder = cache != nullptr ? cache : (xdg != nullptr ? std::string(xdg) : std::string(home != nullptr ? home : "") + "/.cache") + "/kubexx";
+  std::string folder =
+      cache != nullptr ? cache : (xdg != nullptr ? std::string(xdg) : std::string(home != nullptr ? home : "") + "/.cache") + "/kubexx";
   return folder + "/peers/client_go";
 }
 
@@ -167,7 +168,7 @@ struct Case {
   int count;
   bool json;
   bool peer_without_gzip;  // client-go asks for compressed answers unless told not to, kubexx only where told to
-  double target;  // the ratio that we want to stay below
+  double target;           // the ratio that we want to stay below
 };
 
 int Drive(const Options& options, const char* self) {
@@ -222,21 +223,17 @@ int Drive(const Options& options, const char* self) {
   }
   const int n = options.calls;
   const Case cases[] = {
-      {"get, 1 at a time", "get", 1, n / 4, false, false, 0.5},
-      {"get, 16 at a time", "get", 16, n, false, false, 0.5},
-      {"get, 128 at a time", "get", 128, n, false, false, 0.5},
-      {"list, protobuf", "list", 1, 5, false, false, 0.35},
-      {"list, protobuf, no gzip", "list", 1, 5, false, true, 0.35},
-      {"list, JSON", "list", 1, 3, true, false, 0.15},
-      {"list, JSON, no gzip", "list", 1, 3, true, true, 0.15},
-      {"create, 1 at a time", "create", 1, n / 8, false, false, 0.5},
-      {"create, 16 at a time", "create", 16, n / 2, false, false, 0.5},
-      {"create, 128 at a time", "create", 128, n / 2, false, false, 0.5},
+      {"get, 1 at a time", "get", 1, n / 4, false, false, 0.5},         {"get, 16 at a time", "get", 16, n, false, false, 0.5},
+      {"get, 128 at a time", "get", 128, n, false, false, 0.5},         {"list, protobuf", "list", 1, 5, false, false, 0.35},
+      {"list, protobuf, no gzip", "list", 1, 5, false, true, 0.35},     {"list, JSON", "list", 1, 3, true, false, 0.15},
+      {"list, JSON, no gzip", "list", 1, 3, true, true, 0.15},          {"create, 1 at a time", "create", 1, n / 8, false, false, 0.5},
+      {"create, 16 at a time", "create", 16, n / 2, false, false, 0.5}, {"create, 128 at a time", "create", 128, n / 2, false, false, 0.5},
   };
   const std::string peer = PeerPath();
   const bool has_peer = access(peer.c_str(), X_OK) == 0;
   if (!has_peer) fmt::print("no client-go peer: run scripts/build-peers\n");
-  fmt::print("{:<24}{:>14}{:>14}{:>16}{:>16}{:>9}{:>9}\n", "", "kubexx /s", "client-go /s", "kubexx us CPU", "client-go us CPU", "ratio", "wanted");
+  fmt::print("{:<24}{:>14}{:>14}{:>16}{:>16}{:>9}{:>9}\n", "", "kubexx /s", "client-go /s", "kubexx us CPU", "client-go us CPU", "ratio",
+             "wanted");
   for (const Case& c : cases) {
     if (c.name.find(options.filter) == std::string::npos) continue;
     std::optional<Figures> ours;

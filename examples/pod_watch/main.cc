@@ -22,7 +22,8 @@ int Fail(const kube::Error& error) {
 }
 
 int Usage() {
-  std::cerr << "usage: pod_watch [flags]\n  --timeout SECONDS      let the server end the watch after so long\n" << kube::ConfigFlags::Help();
+  std::cerr << "usage: pod_watch [flags]\n  --timeout SECONDS      let the server end the watch after so long\n"
+            << kube::ConfigFlags::Help();
   return 2;
 }
 

@@ -81,7 +81,8 @@ Result<Client> Client::FromConfig(const ClientConfig& config, ClientOptions opti
   const std::string host = HostOf(url);
 
   std::shared_ptr<Transport> transport = options.transport;
-  Result<std::shared_ptr<CredentialSource>> credentials = MakeCredentials(config, core->clock, {.metrics = options.metrics, .oidc_http = AskIssuer});
+  Result<std::shared_ptr<CredentialSource>> credentials =
+      MakeCredentials(config, core->clock, {.metrics = options.metrics, .oidc_http = AskIssuer});
   if (!credentials) return credentials.error();
   if (transport == nullptr) {
     HttpTransportOptions http{.base_url = url, .proxy_url = config.proxy_url};

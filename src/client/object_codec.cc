@@ -74,8 +74,9 @@ Error NotUnderstood(std::string_view content_type, std::string_view body) {
   for (char& c : begin) {
     if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126) c = '.';
   }
-  return Error::Decode("the server answered with content type \"" + std::string(content_type) +
-                       "\", which is neither JSON nor Kubernetes protobuf; is this the address of an API server? The answer begins: " + begin);
+  return Error::Decode(
+      "the server answered with content type \"" + std::string(content_type) +
+      "\", which is neither JSON nor Kubernetes protobuf; is this the address of an API server? The answer begins: " + begin);
 }
 
 Error EmptyBody() { return Error::Decode("the server's answer is empty, where an object was expected"); }

@@ -19,12 +19,12 @@ using ::testing::HasSubstr;
 std::string Page(const std::vector<std::string>& names, const std::string& next, const std::string& version = "5") {
   std::string items;
   for (const std::string& name : names) items += std::string(items.empty() ? "" : ",") + R"({"metadata":{"name":")" + name + "\"}}";
-  return R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":")" + version + R"(","continue":")" + next + R"("},"items":[)" +
-         items + "]}";
+  return R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":")" + version + R"(","continue":")" + next +
+         R"("},"items":[)" + items + "]}";
 }
 std::string Failure(int code, const std::string& reason) {
-  return R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":")" + reason + R"(","code":)" + std::to_string(code) +
-         "}";
+  return R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":")" + reason + R"(","code":)" +
+         std::to_string(code) + "}";
 }
 
 class PagerTest : public ::testing::Test {
@@ -157,7 +157,8 @@ constexpr char kReady[] = R"({"metadata":{"name":"web","resourceVersion":"6"},"s
 bool Running(const Pod& pod) { return pod.status.phase == "Running"; }
 
 TEST_F(PagerTest, WaitForGivesAnObjectThatIsReadyAlready) {
-  transport_->Answer(200, R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[)" + std::string(kReady) + "]}");
+  transport_->Answer(200,
+                     R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[)" + std::string(kReady) + "]}");
   const Result<Pod> pod = WaitFor<Pod>(pods_, ctx_, {"default", "web"}, Running);
   ASSERT_TRUE(pod) << pod.error().ToString();
   EXPECT_THAT(Targets(), ElementsAre("fieldSelector=metadata.name%3Dweb"));
@@ -165,7 +166,8 @@ TEST_F(PagerTest, WaitForGivesAnObjectThatIsReadyAlready) {
 
 TEST_F(PagerTest, WaitForWatchesAndStartsOverWhereTheWatchEnds) {
   transport_->Answer(200, Page({}, ""));
-  transport_->Answer(200, R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}})");
+  transport_->Answer(200,
+                     R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}})");
   transport_->Answer(200, Page({"web"}, "", "8"));
   transport_->Answer(200, R"({"type":"MODIFIED","object":)" + std::string(kReady) + "}");
   const Result<Pod> pod = WaitFor<Pod>(pods_, ctx_, {"default", "web"}, Running);

@@ -62,8 +62,11 @@ Result<void> CheckPathSegment(std::string_view what, std::string_view text) {
 
 Result<std::string> ResourcePath::ToTarget() const {
   if (gvr->version.empty() || gvr->resource.empty()) return Error::Invalid("a resource needs a version and a name, got " + gvr->ToString());
-  const std::pair<std::string_view, std::string_view> checked[] = {
-      {"group", gvr->group.view()}, {"version", gvr->version.view()}, {"resource", gvr->resource.view()}, {"namespace", ns}, {"resource name", name}};
+  const std::pair<std::string_view, std::string_view> checked[] = {{"group", gvr->group.view()},
+                                                                   {"version", gvr->version.view()},
+                                                                   {"resource", gvr->resource.view()},
+                                                                   {"namespace", ns},
+                                                                   {"resource name", name}};
   for (const auto& [what, text] : checked) {
     if (Result<void> ok = CheckPathSegment(what, text); !ok) return ok.error();
   }

@@ -72,8 +72,8 @@ TEST(Contract09Queries, ParametersAreSortedAndEscapedAsGoDoes) {
 
 TEST(Contract09Queries, AWatchSaysSo) {
   EXPECT_EQ(EncodeQuery(ToQuery(WatchOptions{.resource_version = "5"})), "allowWatchBookmarks=true&resourceVersion=5&watch=true");
-  EXPECT_EQ(EncodeQuery(ToQuery(
-                WatchOptions{.resource_version_match = "NotOlderThan", .bookmarks = true, .send_initial_events = true, .timeout_seconds = 300})),
+  EXPECT_EQ(EncodeQuery(ToQuery(WatchOptions{
+                .resource_version_match = "NotOlderThan", .bookmarks = true, .send_initial_events = true, .timeout_seconds = 300})),
             "allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=300&watch=true");
   EXPECT_EQ(EncodeQuery(ToQuery(WatchOptions{.bookmarks = false})), "watch=true");
 }
@@ -86,9 +86,10 @@ TEST(Contract15Query, ForceIsAlwaysSent) {
 
 TEST(RequestTest, DeleteOptionsAreABody) {
   EXPECT_EQ(ToBody(DeleteOptions{}), "");
-  EXPECT_EQ(ToBody(DeleteOptions{.grace_period_seconds = 0, .propagation = "Foreground", .uid = "u", .resource_version = "5", .dry_run = true}),
-            R"({"apiVersion":"v1","dryRun":["All"],"gracePeriodSeconds":0,"kind":"DeleteOptions",)"
-            R"("preconditions":{"resourceVersion":"5","uid":"u"},"propagationPolicy":"Foreground"})");
+  EXPECT_EQ(
+      ToBody(DeleteOptions{.grace_period_seconds = 0, .propagation = "Foreground", .uid = "u", .resource_version = "5", .dry_run = true}),
+      R"({"apiVersion":"v1","dryRun":["All"],"gracePeriodSeconds":0,"kind":"DeleteOptions",)"
+      R"("preconditions":{"resourceVersion":"5","uid":"u"},"propagationPolicy":"Foreground"})");
 }
 
 }  // namespace

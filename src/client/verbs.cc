@@ -10,6 +10,7 @@
 #include "kube/codec/interner.h"
 #include "kube/codec/json.h"
 #include "kube/meta/v1.h"
+#include "kube/transport/transport_errors.h"
 #include "kube/value/time.h"
 
 namespace kube::internal {
@@ -67,8 +68,8 @@ Result<HttpResponse> Send(const ClientCore& core, const Context& ctx, Call call)
 }
 
 // One object in the answer.
-Result<void> SendForObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, Call call, const DecodeOptions& options,
-                           void* object) {
+Result<void> SendForObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, Call call,
+                           const DecodeOptions& options, void* object) {
   const std::string what = WhatIs(call);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
@@ -142,7 +143,14 @@ Result<std::unique_ptr<WatchStream>> WatchObjects(const ClientCore& core, const 
   call.streaming = true;
   const std::string what = WhatIs(call);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
-  if (!response) return response.error();
+  if (!response) {
+    if (!IsProbableEof(response.error())) return response.error();
+    // A connection that broke while the watch was being opened, and again each time that it was tried: as a watch that ended at once.
+    HttpResponse empty;
+    empty.headers.Add("Content-Type", std::string(kJsonType));
+    empty.stream = MakeBodyStream("");
+    return MakeWatchStream(target, options, what, std::move(empty));
+  }
   return MakeWatchStream(target, options, what, *std::move(response));
 }
 
@@ -196,12 +204,12 @@ Result<void> ApplyObject(const ClientCore& core, const Context& ctx, const Resou
     return Error::Invalid("server-side apply needs a field manager: set ApplyOptions::field_manager").WithContext(WhatIs(call));
   }
   const meta::v1::ObjectMeta* metadata = target.type == nullptr ? nullptr : MetadataOf(*target.type, object);
-  const bool managed = target.type == nullptr
-                           ? !(*static_cast<const DynamicObject*>(object))["metadata"]["managedFields"].list().empty()
-                           : metadata != nullptr && !metadata->managed_fields.empty();
+  const bool managed = target.type == nullptr ? !(*static_cast<const DynamicObject*>(object))["metadata"]["managedFields"].list().empty()
+                                              : metadata != nullptr && !metadata->managed_fields.empty();
   if (managed) {
-    return Error::Invalid("cannot apply an object with managed fields already set: apply only the fields that you want, not a whole object "
-                          "that was read from the server")
+    return Error::Invalid(
+               "cannot apply an object with managed fields already set: apply only the fields that you want, not a whole object "
+               "that was read from the server")
         .WithContext(WhatIs(call));
   }
   Result<EncodedBody> body = EncodeObject(target.type, object, false);

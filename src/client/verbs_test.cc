@@ -5,9 +5,11 @@
 #include "kube/api/apps/v1.h"
 #include "kube/api/authentication/v1.h"
 #include "kube/api/core/v1.h"
+#include "kube/base/fake_clock.h"
 #include "kube/client/client.h"
 #include "kube/codec/json.h"
 #include "kube/codec/protobuf.h"
+#include "kube/transport/transport_errors.h"
 
 namespace kube::internal {
 namespace {
@@ -95,20 +97,21 @@ TEST_F(Contract10Negotiation, ContentTypesThatAreNoApiAreExplained) {
   const Result<Pod> pod = client_.Get<Pod>(ctx_, {"default", "web"});
   ASSERT_FALSE(pod);
   EXPECT_EQ(pod.error().kind(), ErrorKind::kDecode);
-  EXPECT_EQ(pod.error().ToString(),
-            "get pods default/web: the server answered with content type \"text/html\", which is neither JSON nor Kubernetes protobuf; is this "
-            "the address of an API server? The answer begins: <html>login</html>");
+  EXPECT_EQ(
+      pod.error().ToString(),
+      "get pods default/web: the server answered with content type \"text/html\", which is neither JSON nor Kubernetes protobuf; is this "
+      "the address of an API server? The answer begins: <html>login</html>");
 }
 
 TEST_F(Contract09Requests, CreateSendsProtobufAndGivesWhatTheServerStored) {
   transport_->Answer(201, ToProtobuf(Pod{.metadata = {.name = "web", .uid = "new"}}).value(), kProtobuf);
-  const Result<Pod> pod =
-      client_.Create(ctx_, Pod{.metadata = {.name = "web", .namespace_ = "default"}},
-                     {.dry_run = true, .field_manager = "me", .field_validation = "Strict"});
+  const Result<Pod> pod = client_.Create(ctx_, Pod{.metadata = {.name = "web", .namespace_ = "default"}},
+                                         {.dry_run = true, .field_manager = "me", .field_validation = "Strict"});
   ASSERT_TRUE(pod) << pod.error().ToString();
   EXPECT_EQ(pod->metadata.uid, "new");
-  EXPECT_EQ(Sent(), "POST /api/v1/namespaces/default/pods?dryRun=All&fieldManager=me&fieldValidation=Strict "
-                    "accept:application/vnd.kubernetes.protobuf,application/json type:application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(Sent(),
+            "POST /api/v1/namespaces/default/pods?dryRun=All&fieldManager=me&fieldValidation=Strict "
+            "accept:application/vnd.kubernetes.protobuf,application/json type:application/vnd.kubernetes.protobuf");
   EXPECT_EQ(FromProtobuf<Pod>(transport_->last().body).value().metadata.name, "web");
 }
 
@@ -129,8 +132,10 @@ TEST_F(Contract09Requests, PatchesHaveTheirContentTypes) {
   for (const auto& [patch, type] : patches) {
     transport_->Answer(200, kPodJson);
     ASSERT_TRUE(client_.Patch<Pod>(ctx_, {"default", "web"}, patch, {.field_manager = "me"}));
-    EXPECT_EQ(Sent(), "PATCH /api/v1/namespaces/default/pods/web?fieldManager=me accept:application/vnd.kubernetes.protobuf,application/json "
-                      "type:" + type);
+    EXPECT_EQ(Sent(),
+              "PATCH /api/v1/namespaces/default/pods/web?fieldManager=me accept:application/vnd.kubernetes.protobuf,application/json "
+              "type:" +
+                  type);
     EXPECT_EQ(transport_->last().body, patch.body);
   }
 }
@@ -140,8 +145,9 @@ TEST_F(Contract15Apply, SendsJsonAsAnApplyPatch) {
   Deployment deployment{.metadata = {.name = "web", .namespace_ = "default"}};
   deployment.spec.replicas = 3;
   ASSERT_TRUE(client_.Apply(ctx_, deployment, {.field_manager = "me", .force = true}));
-  EXPECT_EQ(Sent(), "PATCH /apis/apps/v1/namespaces/default/deployments/web?fieldManager=me&force=true "
-                    "accept:application/vnd.kubernetes.protobuf,application/json type:application/apply-patch+yaml");
+  EXPECT_EQ(Sent(),
+            "PATCH /apis/apps/v1/namespaces/default/deployments/web?fieldManager=me&force=true "
+            "accept:application/vnd.kubernetes.protobuf,application/json type:application/apply-patch+yaml");
   const Value body = ParseJson(transport_->last().body).value();
   EXPECT_EQ(body["apiVersion"].string_value(), "apps/v1");
   EXPECT_EQ(body["kind"].string_value(), "Deployment");
@@ -183,11 +189,14 @@ TEST_F(Contract09Requests, DeleteCollectionSelects) {
 }
 
 TEST_F(Contract09Requests, ListsDecodeInBothFormats) {
-  transport_->Answer(200, R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"c"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]})");
+  transport_->Answer(
+      200,
+      R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"c"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]})");
   Result<ObjectList<Pod>> pods = client_.List<Pod>(ctx_, {.ns = "default", .label_selector = "app=web", .limit = 2});
   ASSERT_TRUE(pods) << pods.error().ToString();
-  EXPECT_EQ(Sent(), "GET /api/v1/namespaces/default/pods?labelSelector=app%3Dweb&limit=2 "
-                    "accept:application/vnd.kubernetes.protobuf,application/json");
+  EXPECT_EQ(Sent(),
+            "GET /api/v1/namespaces/default/pods?labelSelector=app%3Dweb&limit=2 "
+            "accept:application/vnd.kubernetes.protobuf,application/json");
   EXPECT_EQ(pods->metadata.resource_version, "7");
   EXPECT_EQ(pods->metadata.continue_, "c");
   ASSERT_EQ(pods->size(), 2U);
@@ -208,11 +217,43 @@ TEST_F(Contract09Requests, AWatchStreams) {
   transport_->Answer(200, R"({"type":"ADDED","object":)" + std::string(kPodJson) + "}\n");
   Result<Watcher<Pod>> watcher = client_.Watch<Pod>(ctx_, {.ns = "default", .resource_version = "5"});
   ASSERT_TRUE(watcher) << watcher.error().ToString();
-  EXPECT_EQ(Sent(), "GET /api/v1/namespaces/default/pods?allowWatchBookmarks=true&resourceVersion=5&watch=true "
-                    "accept:application/vnd.kubernetes.protobuf,application/json");
+  EXPECT_EQ(Sent(),
+            "GET /api/v1/namespaces/default/pods?allowWatchBookmarks=true&resourceVersion=5&watch=true "
+            "accept:application/vnd.kubernetes.protobuf,application/json");
   EXPECT_TRUE(transport_->last().streaming);
   EXPECT_EQ(transport_->last().verb, "watch");
   EXPECT_EQ((*watcher->Next(ctx_).value()).object.metadata.name, "web");
+}
+
+TEST_F(Contract09Requests, AWatchThatCannotBeOpenedBecauseConnectionsBreakIsEmpty) {
+  const Client impatient = Client::FromConfig({.qps = -1}, {.max_retries = 0, .transport = transport_}).value();
+  transport_->Fail(TransportError(transport_reason::kUnexpectedEof, "cut"));
+  Result<Watcher<Pod>> watcher = impatient.Watch<Pod>(ctx_);
+  ASSERT_TRUE(watcher) << watcher.error().ToString();
+  EXPECT_FALSE(watcher->Next(ctx_).value());
+  transport_->Fail(TransportError(transport_reason::kConnectionRefused, "nobody"));
+  watcher = impatient.Watch<Pod>(ctx_);
+  ASSERT_FALSE(watcher);
+  EXPECT_TRUE(IsConnectionRefused(watcher.error()));
+}
+
+TEST_F(Contract09Requests, TheLimitIsFiveASecondUnlessSaidOtherwise) {
+  const auto clock = std::make_shared<FakeClock>();
+  const Context ctx = Context::Background(clock);
+  const auto sent_at_once = [&](ClientConfig config) {
+    const auto transport = std::make_shared<ScriptedTransport>();
+    for (int i = 0; i < 100; ++i) transport->Answer(200, kPodJson);
+    const Client client = Client::FromConfig(config, {.transport = transport, .clock = clock}).value();
+    for (int i = 0; i < 50; ++i) {
+      // A deadline that comes before the next token: refused at once.
+      if (!client.Get<Pod>(ctx.WithTimeout(std::chrono::milliseconds(1)), {"default", "web"})) break;
+    }
+    return transport->requests().size();
+  };
+  EXPECT_EQ(sent_at_once({}), 10U);
+  EXPECT_EQ(sent_at_once({.qps = 3, .burst = 7}), 7U);
+  EXPECT_EQ(sent_at_once({.qps = -1}), 50U);
+  EXPECT_EQ(Client::FromConfig({.qps = 3}, {.transport = transport_}).error().kind(), ErrorKind::kConfig);
 }
 
 TEST_F(Contract09Requests, ATimeoutIsSentInGosWords) {
@@ -236,7 +277,9 @@ TEST_F(Contract09Preflight, WhatCannotBeRightIsNotSent) {
 }
 
 TEST_F(Contract09Errors, AStatusKeepsItsWords) {
-  transport_->Answer(404, R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"pods \"web\" not found","reason":"NotFound","details":{"name":"web","kind":"pods"},"code":404})");
+  transport_->Answer(
+      404,
+      R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"pods \"web\" not found","reason":"NotFound","details":{"name":"web","kind":"pods"},"code":404})");
   const Result<Pod> pod = client_.Get<Pod>(ctx_, {"default", "web"});
   ASSERT_FALSE(pod);
   EXPECT_TRUE(IsNotFound(pod.error()));
@@ -286,7 +329,8 @@ TEST_F(Contract14Dynamic, JsonOnly) {
 }
 
 TEST_F(Contract14Dynamic, ListsGiveTheirItemsAKind) {
-  transport_->Answer(200, R"({"kind":"AtList","apiVersion":"x.io/v1","metadata":{"resourceVersion":"3"},"items":[{"metadata":{"name":"a"}}]})");
+  transport_->Answer(200,
+                     R"({"kind":"AtList","apiVersion":"x.io/v1","metadata":{"resourceVersion":"3"},"items":[{"metadata":{"name":"a"}}]})");
   const auto list = client_.Resource(Gvr{"x.io", "v1", "ats"}).List(ctx_);
   ASSERT_TRUE(list) << list.error().ToString();
   EXPECT_EQ(list->metadata.resource_version, "3");
@@ -301,10 +345,13 @@ TEST_F(Contract14Metadata, AsksForPartialObjects) {
   const auto got = client_.Metadata<Pod>().Get(ctx_, {"default", "web"});
   ASSERT_TRUE(got) << got.error().ToString();
   EXPECT_EQ(got->metadata.uid, "u");
-  EXPECT_EQ(Sent(), "GET /api/v1/namespaces/default/pods/web "
-                    "accept:application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
-                    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
-  transport_->Answer(200, R"({"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"4"},"items":[{"metadata":{"name":"a"}}]})");
+  EXPECT_EQ(Sent(),
+            "GET /api/v1/namespaces/default/pods/web "
+            "accept:application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+  transport_->Answer(
+      200,
+      R"({"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"4"},"items":[{"metadata":{"name":"a"}}]})");
   const auto list = client_.Metadata(Gvr{"", "v1", "pods"}).List(ctx_);
   ASSERT_TRUE(list) << list.error().ToString();
   EXPECT_EQ(list->size(), 1U);
@@ -314,7 +361,8 @@ TEST_F(Contract14Metadata, AsksForPartialObjects) {
 TEST_F(Contract14Metadata, ServersThatSendTheWholeObjectAreUnderstood) {
   transport_->Answer(200, kPodJson);
   EXPECT_EQ(client_.Metadata<Pod>().Get(ctx_, {"default", "web"}).value().metadata.uid, "u");
-  transport_->Answer(200, R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"4"},"items":[)" + std::string(kPodJson) + "]}");
+  transport_->Answer(200,
+                     R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"4"},"items":[)" + std::string(kPodJson) + "]}");
   const auto list = client_.Metadata<Pod>().List(ctx_);
   ASSERT_TRUE(list) << list.error().ToString();
   EXPECT_EQ(list->metadata.resource_version, "4");

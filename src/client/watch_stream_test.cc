@@ -157,10 +157,8 @@ std::string Event(const std::string& type, const std::string& name) {
 
 TEST(Contract10Watch, GivesTypedEventsOfAJsonStream) {
   Watcher<Pod> watcher = JsonWatcher({Event("ADDED", "a") + Event("MODIFIED", "b"), Event("DELETED", "c") + Event("BOOKMARK", "d")});
-  const std::pair<WatchEventType, std::string> expected[] = {{WatchEventType::kAdded, "a"},
-                                                             {WatchEventType::kModified, "b"},
-                                                             {WatchEventType::kDeleted, "c"},
-                                                             {WatchEventType::kBookmark, "d"}};
+  const std::pair<WatchEventType, std::string> expected[] = {
+      {WatchEventType::kAdded, "a"}, {WatchEventType::kModified, "b"}, {WatchEventType::kDeleted, "c"}, {WatchEventType::kBookmark, "d"}};
   for (const auto& [type, name] : expected) {
     const Result<std::optional<WatchEvent<Pod>>> event = watcher.Next(Ctx());
     ASSERT_TRUE(event && *event) << name;
@@ -241,16 +239,15 @@ TEST(WatcherTest, StopEndsIt) {
 }
 
 TEST(WatcherTest, DynamicObjectsComeAsTheyAre) {
-  Watcher<DynamicObject> watcher =
-      JsonWatcher<DynamicObject>({R"({"type":"ADDED","object":{"apiVersion":"x.example.com/v1","kind":"Cart","metadata":{"name":"c"},"spec":{"n":1}}})"});
+  Watcher<DynamicObject> watcher = JsonWatcher<DynamicObject>(
+      {R"({"type":"ADDED","object":{"apiVersion":"x.example.com/v1","kind":"Cart","metadata":{"name":"c"},"spec":{"n":1}}})"});
   const Result<std::optional<WatchEvent<DynamicObject>>> event = watcher.Next(Ctx());
   ASSERT_TRUE(event && *event);
   EXPECT_EQ((*event)->object.NestedInt({"spec", "n"}), 1);
 }
 
 TEST(WatcherTest, AnEventWithMembersBehindItsObjectIsReadAllTheSame) {
-  Watcher<Pod> watcher =
-      JsonWatcher({R"({"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}},"more":{}})"});
+  Watcher<Pod> watcher = JsonWatcher({R"({"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}},"more":{}})"});
   const Result<std::optional<WatchEvent<Pod>>> event = watcher.Next(Ctx());
   ASSERT_TRUE(event && *event);
   EXPECT_EQ((*event)->type, WatchEventType::kAdded);
@@ -265,7 +262,8 @@ TEST(Contract09Watch, AnUnknownContentTypeIsAnError) {
   response.stream = MakeBodyStream("<html>");
   const Result<std::unique_ptr<WatchStream>> stream = MakeWatchStream(target, {}, "watch pods", std::move(response));
   ASSERT_FALSE(stream);
-  EXPECT_EQ(stream.error().ToString(), "watch pods: the server answered a watch with content type \"text/html\", which cannot be read here");
+  EXPECT_EQ(stream.error().ToString(),
+            "watch pods: the server answered a watch with content type \"text/html\", which cannot be read here");
 }
 
 }  // namespace

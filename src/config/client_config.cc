@@ -115,6 +115,7 @@ std::string ClientConfig::ToString() const {
   }
   if (!impersonate.empty()) PrintImpersonation(impersonate, out);
   out.Text("proxy_url", WithoutUserInfo(proxy_url));
+  out.Flag("compression", compression);
   out.Flag("disable_compression", disable_compression);
   out.Flag("disable_http2", disable_http2);
   out.Text("user_agent", user_agent);
@@ -135,6 +136,7 @@ ClientConfig ClientConfig::Anonymous() const {
   copy.tls.server_name = tls.server_name;
   copy.tls.insecure = tls.insecure;
   copy.proxy_url = proxy_url;
+  copy.compression = compression;
   copy.disable_compression = disable_compression;
   copy.disable_http2 = disable_http2;
   copy.user_agent = user_agent;

@@ -43,6 +43,7 @@ ClientConfig Full() {
   config.auth_provider = std::make_shared<const AuthProviderConfig>(provider);
   config.impersonate = {.user = "alice", .uid = "7", .groups = {"dev"}, .extra = {{"scope", {"a"}}}};
   config.proxy_url = "socks5://u:proxy-secret@proxy:1080";
+  config.compression = true;
   config.disable_compression = true;
   config.disable_http2 = true;
   config.user_agent = "me/1";
@@ -61,7 +62,8 @@ TEST(Contract9ClientConfig, ToStringShowsEverythingButSecrets) {
             "exec: {command: \"login\", args: 1 [redacted], env \"NAME\": [redacted], api_version: \"client.authentication.k8s.io/v1\", "
             "cluster_extension: [redacted]}, auth_provider: {name: \"oidc\", \"refresh-token\": [redacted]}, "
             "impersonate: {user: \"alice\", uid: \"7\", groups: [\"dev\"], extra \"scope\": [\"a\"]}, "
-            "proxy_url: \"socks5://[redacted]@proxy:1080\", disable_compression: true, disable_http2: true, user_agent: \"me/1\", "
+            "proxy_url: \"socks5://[redacted]@proxy:1080\", compression: true, disable_compression: true, disable_http2: true, user_agent: "
+            "\"me/1\", "
             "qps: 50, burst: 100, timeout: 1m30s, content_type: \"application/json\"}");
   EXPECT_EQ(ClientConfig().ToString(), "ClientConfig{}");
 }
@@ -69,7 +71,8 @@ TEST(Contract9ClientConfig, ToStringShowsEverythingButSecrets) {
 TEST(Contract9ClientConfig, AnonymousKeepsServerAndLimitsOnly) {
   EXPECT_EQ(Full().Anonymous().ToString(),
             "ClientConfig{host: \"https://[redacted]@10.0.0.1:6443/prefix\", ns: \"team\", ca_data: (6 bytes), ca_file: \"/ca.crt\", "
-            "server_name: \"kube\", proxy_url: \"socks5://[redacted]@proxy:1080\", disable_compression: true, disable_http2: true, "
+            "server_name: \"kube\", proxy_url: \"socks5://[redacted]@proxy:1080\", compression: true, disable_compression: true, "
+            "disable_http2: true, "
             "user_agent: \"me/1\", qps: 50, burst: 100, timeout: 1m30s, content_type: \"application/json\"}");
 }
 

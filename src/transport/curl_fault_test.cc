@@ -21,7 +21,8 @@ using ::testing::HasSubstr;
 void Echo(const Exchange& exchange) { exchange->Reply({.body = "ok"}); }
 
 // The error of a request: its reason, and that it names the server.
-void ExpectFailure(HttpTransport& transport, const HttpRequest& request, std::string_view why, std::string_view part, std::string_view host = "127.0.0.1:") {
+void ExpectFailure(HttpTransport& transport, const HttpRequest& request, std::string_view why, std::string_view part,
+                   std::string_view host = "127.0.0.1:") {
   const Result<HttpResponse> answer = transport.RoundTrip(Patient(), request);
   ASSERT_FALSE(answer) << answer->code;
   EXPECT_EQ(answer.error().kind(), ErrorKind::kTransport) << answer.error().ToString();
@@ -284,7 +285,8 @@ void ExpectRawFailure(const std::string& sent, std::string_view why, std::string
 
 TEST(TransportFaultTest, CutInTheMiddleOfTheBody) {
   ExpectRawFailure("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", reason::kUnexpectedEof, "before the answer was complete");
-  ExpectRawFailure("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf", reason::kUnexpectedEof, "before the answer was complete");
+  ExpectRawFailure("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf", reason::kUnexpectedEof,
+                   "before the answer was complete");
 }
 
 TEST(TransportFaultTest, ClosedWithoutAnAnswer) { ExpectRawFailure("", reason::kUnexpectedEof, "without an answer"); }
@@ -322,7 +324,9 @@ TEST(TransportFaultTest, AnswerThatIsTooLarge) {
   const auto server = StartServer([](const Exchange& exchange) { exchange->Reply({.body = std::string(1001, 'x')}); });
   ExpectFailure(*TransportTo(server->port(), true, options), Get("/"), reason::kTooLarge, "1000 bytes");
   // Streams have no end, and no limit.
-  EXPECT_EQ(ReadAll(Patient(), *TransportTo(server->port(), true, options)->RoundTrip(Patient(), Streaming("/")).value().stream).value().size(), 1001U);
+  EXPECT_EQ(
+      ReadAll(Patient(), *TransportTo(server->port(), true, options)->RoundTrip(Patient(), Streaming("/")).value().stream).value().size(),
+      1001U);
 }
 
 TEST(TransportFaultTest, ResetByThePeer) {

@@ -178,7 +178,8 @@ TEST(Contract12Proxy, TheSchemeOfTheServerDecidesWhichVariableCounts) {
 
 TEST(Contract12Proxy, ThisMachineIsNeverBehindAProxyOfTheEnvironment) {
   const Environment all = {{"HTTPS_PROXY", "http://s:1"}};
-  for (const char* url : {"https://localhost:6443", "https://LOCALHOST", "https://127.0.0.1:6443", "https://127.3.2.1", "https://[::1]:6443"}) {
+  for (const char* url :
+       {"https://localhost:6443", "https://LOCALHOST", "https://127.0.0.1:6443", "https://127.3.2.1", "https://[::1]:6443"}) {
     EXPECT_EQ(ProxyFor(url, all), "none") << url;
   }
   EXPECT_EQ(ProxyFor("https://localhost.example.com", all), "http://s:1");

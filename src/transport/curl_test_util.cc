@@ -33,7 +33,9 @@ const TestPki& Pki() {
     serve::CertificateAuthority other = serve::CertificateAuthority::Create("another CA").value();
     const auto day = std::chrono::hours(24);
     TestPki made{.ca = ca, .other_ca = other};
-    made.server = ca.Issue({.common_name = "server", .dns_names = {"localhost", "kubernetes.test"}, .addresses = {"127.0.0.1"}, .server = true}).value();
+    made.server =
+        ca.Issue({.common_name = "server", .dns_names = {"localhost", "kubernetes.test"}, .addresses = {"127.0.0.1"}, .server = true})
+            .value();
     made.elsewhere = ca.Issue({.common_name = "elsewhere", .dns_names = {"elsewhere.test"}, .server = true}).value();
     made.expired = ca.Issue({.common_name = "old",
                              .addresses = {"127.0.0.1"},
@@ -63,7 +65,8 @@ std::shared_ptr<const ClientCertificate> AsClient(const serve::KeyPair& pair) {
 }
 
 std::unique_ptr<serve::HttpServer> StartServer(serve::HttpServer::Handler handler, bool tls, serve::HttpServerOptions options) {
-  if (tls && !options.tls) options.tls = serve::HttpTlsOptions{.certificate_pem = Pki().server.certificate_pem, .key_pem = Pki().server.key_pem};
+  if (tls && !options.tls)
+    options.tls = serve::HttpTlsOptions{.certificate_pem = Pki().server.certificate_pem, .key_pem = Pki().server.key_pem};
   return serve::HttpServer::Start(std::move(options), std::move(handler)).value();
 }
 
@@ -156,7 +159,8 @@ bool RawPeer::Send(std::string_view bytes) {
 std::string RawPeer::ReadSome() {
   if (!buffer_.empty()) return std::exchange(buffer_, {});
   std::string chunk(65536, '\0');
-  const ssize_t got = tls_ != nullptr ? SSL_read(tls_->session, chunk.data(), static_cast<int>(chunk.size())) : recv(fd_, chunk.data(), chunk.size(), 0);
+  const ssize_t got =
+      tls_ != nullptr ? SSL_read(tls_->session, chunk.data(), static_cast<int>(chunk.size())) : recv(fd_, chunk.data(), chunk.size(), 0);
   if (got <= 0) {
     ok_ = false;
     ERR_clear_error();

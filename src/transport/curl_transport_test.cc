@@ -29,7 +29,6 @@ void Echo(const Exchange& exchange) {
   exchange->Reply(std::move(response));
 }
 
-
 // ---- Requests ----
 
 TEST(HttpTransportTest, SendsMethodTargetHeadersAndBodyAsTheyAre) {
@@ -66,9 +65,9 @@ TEST(HttpTransportTest, SendsMethodTargetHeadersAndBodyAsTheyAre) {
 TEST(HttpTransportTest, HandlesAreUsedAgainForOtherMethodsAndHeaders) {
   const auto server = StartServer(Echo);
   const auto transport = TransportTo(server->port());
-  const std::vector<std::pair<std::string, std::string>> all = {{"GET", ""},     {"POST", "a"},   {"HEAD", ""},  {"PUT", "b"}, {"DELETE", ""},
-                                                                {"DELETE", "c"}, {"OPTIONS", ""}, {"POST", ""},  {"GET", ""},  {"PATCH", "d"},
-                                                                {"POST", "e"},   {"GET", "f"},    {"GET", ""}};
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"GET", ""},  {"POST", "a"}, {"HEAD", ""},   {"PUT", "b"},  {"DELETE", ""}, {"DELETE", "c"}, {"OPTIONS", ""},
+      {"POST", ""}, {"GET", ""},   {"PATCH", "d"}, {"POST", "e"}, {"GET", "f"},   {"GET", ""}};
   for (const auto& [method, body] : all) {
     HttpRequest request = Get("/" + method);
     request.method = method;
@@ -587,7 +586,8 @@ TEST(BodyStreamTest, AStoppedContextEndsOneReadAndTheStreamGoesOn) {
   const Result<HttpResponse> answer = transport->RoundTrip(Patient(), Streaming("/"));
   ASSERT_TRUE(answer);
   char buffer[16];
-  EXPECT_EQ(answer->stream->Read(Context::Background().WithTimeout(std::chrono::milliseconds(20)), buffer, 16).error().kind(), ErrorKind::kTimeout);
+  EXPECT_EQ(answer->stream->Read(Context::Background().WithTimeout(std::chrono::milliseconds(20)), buffer, 16).error().kind(),
+            ErrorKind::kTimeout);
   const Exchange exchange = started.Take();
   (void)exchange->Write(std::make_shared<std::string>("later"));
   EXPECT_EQ(std::string(buffer, answer->stream->Read(Patient(), buffer, 16).value()), "later");
@@ -637,7 +637,8 @@ TEST(HttpTransportTest, SmallAnswersDoNotWaitForAnything) {
 }
 
 TEST(HttpTransportTest, BaseUrlsThatCannotBeUsedAreToldSo) {
-  for (const std::string url : {"", "127.0.0.1:6443", "ftp://host", "https://", "https://host:99999", "https://user:secret@host", "https://[::1"}) {
+  for (const std::string url :
+       {"", "127.0.0.1:6443", "ftp://host", "https://", "https://host:99999", "https://user:secret@host", "https://[::1"}) {
     const Result<std::shared_ptr<HttpTransport>> made = MakeHttpTransport({.base_url = url});
     ASSERT_FALSE(made) << url;
     EXPECT_EQ(made.error().kind(), ErrorKind::kConfig);

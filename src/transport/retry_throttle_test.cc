@@ -299,6 +299,16 @@ TEST(Contract9Throttle, OneBucketIsSharedByAllRequests) {
   EXPECT_THAT(server->times(), ElementsAre(0, 0, 1, 2));
 }
 
+TEST(Contract9Throttle, ARequestMayBringItsOwnLimiter) {
+  Rig s({ScriptedTransport::Gives(200)});
+  Story other;
+  HttpRequest request = kGet;
+  request.limiter = std::make_shared<ToldLimiter>(other);
+  ASSERT_TRUE(s.Send(request));
+  EXPECT_THAT(s.story.All(), ElementsAre("send@0"));
+  EXPECT_THAT(other.All(), ElementsAre("limit@0"));
+}
+
 // ---- TestThrottledLogger ----
 
 TEST(Contract9ThrottledLogger, OnceInTenSecondsAtInfo) {

@@ -39,7 +39,8 @@ std::string ReadExactly(UpgradedConnection& connection, std::size_t size) {
 RawServer::Script EchoAfterUpgrade(std::string early = "") {
   return [early = std::move(early)](RawPeer& peer, int) {
     const std::string head = peer.ReadUntil("\r\n\r\n");
-    (void)peer.Send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nX-Line: " + head.substr(0, head.find("\r\n")) + "\r\n\r\n" + early);
+    (void)peer.Send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nX-Line: " + head.substr(0, head.find("\r\n")) + "\r\n\r\n" +
+                    early);
     for (;;) {
       const std::string some = peer.ReadSome();
       if (some.empty() || !peer.Send(some)) return;

@@ -87,7 +87,8 @@ class Soak {
       const std::string name = "m" + std::to_string(random() % 20);
       const ObjectKey key{"default", String(name)};
       // A tenth of the calls has next to no time.
-      const Context ctx = ctx_.WithTimeout(random() % 10 == 0 ? std::chrono::microseconds(random() % 3000) : std::chrono::microseconds(5'000'000));
+      const Context ctx =
+          ctx_.WithTimeout(random() % 10 == 0 ? std::chrono::microseconds(random() % 3000) : std::chrono::microseconds(5'000'000));
       switch (random() % 7) {
         case 0:
           Note("create", client_.Create(ctx, ConfigMap{.metadata = {.name = String(name), .namespace_ = "default"}, .data = {{"n", "0"}}}));

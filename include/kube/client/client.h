@@ -40,9 +40,9 @@ struct LoadOptions;
 struct TransportStats;
 
 struct ClientOptions {
-  std::shared_ptr<MetricsSink> metrics{};                                     // rest_client_*; null: none
-  std::function<void(const ApiWarning&)> warning_handler{};                   // empty: logged, each text once
-  std::shared_ptr<RateLimiter> rate_limiter{};                                // wins over the config's qps and burst
+  std::shared_ptr<MetricsSink> metrics{};                    // rest_client_*; null: none
+  std::function<void(const ApiWarning&)> warning_handler{};  // empty: logged, each text once
+  std::shared_ptr<RateLimiter> rate_limiter{};               // wins over the config's qps and burst
   int max_retries = 10;
   // Put around the connection, inside of credentials, retries and limits; sees every attempt as it is sent but for Authorization.
   std::function<std::shared_ptr<Transport>(std::shared_ptr<Transport>)> wrap_transport{};

@@ -18,7 +18,8 @@
 // Over WebSocket, on a connection of its own: v5.channel.k8s.io is asked for first, then v4.channel.k8s.io, both in one handshake, so that
 // a server of before 1.29 chooses v4. In v4 the end of stdin cannot be told (CloseStdin fails). SPDY is not spoken.
 //
-// A server that does not answer the handshake within 60 s is given up (kTimeout). Then it is pinged every 5 s. A session where nothing comes for 61 s, or where a message of ours takes longer than 60 s, is over.
+// A server that does not answer the handshake within 60 s is given up (kTimeout). Then it is pinged every 5 s: a session where nothing
+// comes for 61 s, or where a message of ours takes longer than 60 s, is over.
 #pragma once
 
 #include <cstddef>

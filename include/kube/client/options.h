@@ -30,7 +30,7 @@ struct ListOptions {
   std::string field_selector{};
   std::string resource_version{};
   std::string resource_version_match{};  // "Exact" or "NotOlderThan"
-  std::int64_t limit = 0;              // 0: all in one answer
+  std::int64_t limit = 0;                // 0: all in one answer
   std::string continue_token{};          // from the page before
   std::optional<std::int64_t> timeout_seconds{};
   DecodeOptions decode{};
@@ -61,7 +61,7 @@ using PatchOptions = WriteOptions;
 
 struct ApplyOptions {
   std::string field_manager{};  // required
-  bool force = false;         // take fields over that others own
+  bool force = false;           // take fields over that others own
   bool dry_run = false;
   std::string field_validation{};
 };

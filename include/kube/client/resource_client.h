@@ -86,16 +86,16 @@ KUBE_EXPORT Result<std::unique_ptr<WatchStream>> WatchObjects(const ClientCore& 
                                                               const WatchOptions& options);
 KUBE_EXPORT Result<void> CreateObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const void* object,
                                       const CreateOptions& options, void* answer);
-KUBE_EXPORT Result<void> UpdateObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, std::string_view subresource,
-                                      const void* object, const UpdateOptions& options, void* answer);
+KUBE_EXPORT Result<void> UpdateObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target,
+                                      std::string_view subresource, const void* object, const UpdateOptions& options, void* answer);
 KUBE_EXPORT Result<void> PatchObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
                                      std::string_view subresource, const Patch& patch, const PatchOptions& options, void* answer);
 KUBE_EXPORT Result<void> ApplyObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, std::string_view subresource,
                                      const void* object, const ApplyOptions& options, void* answer);
 KUBE_EXPORT Result<void> DeleteObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
                                       const DeleteOptions& options);
-KUBE_EXPORT Result<void> DeleteObjects(const ClientCore& core, const Context& ctx, const ResourceTarget& target,
-                                       const ListOptions& which, const DeleteOptions& options);
+KUBE_EXPORT Result<void> DeleteObjects(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ListOptions& which,
+                                       const DeleteOptions& options);
 // A subresource whose body and answer are kinds of their own: Eviction, Binding, TokenRequest, Scale. A null `body`: GET.
 // `method` is "GET", "POST" or "PUT".
 KUBE_EXPORT Result<void> CallSubresource(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,

@@ -29,8 +29,8 @@ struct HttpTransportOptions {
   std::chrono::milliseconds read_idle_timeout = std::chrono::seconds(30);
   // ... and after so long without an answer the connection is given up.
   std::chrono::milliseconds ping_timeout = std::chrono::seconds(15);
-  std::size_t stream_buffer = 256 * 1024;                  // bytes that a streaming answer may be ahead of its reader
-  std::size_t max_response = std::size_t{4} << 30;         // of an answer that is read whole
+  std::size_t stream_buffer = 256 * 1024;           // bytes that a streaming answer may be ahead of its reader
+  std::size_t max_response = std::size_t{4} << 30;  // of an answer that is read whole
   std::size_t max_header_bytes = std::size_t{1} << 20;
 };
 

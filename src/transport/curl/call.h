@@ -42,10 +42,10 @@ struct Call {
 
   // Of streaming ones: what came and was not read.
   std::string buffer KUBE_GUARDED_BY(mu);
-  std::size_t used KUBE_GUARDED_BY(mu) = 0;      // bytes at the beginning of `buffer` that were read
-  bool paused KUBE_GUARDED_BY(mu) = false;       // the sender is held back
-  bool resuming KUBE_GUARDED_BY(mu) = false;     // and was asked to go on
-  bool closed KUBE_GUARDED_BY(mu) = false;       // by the reader
+  std::size_t used KUBE_GUARDED_BY(mu) = 0;   // bytes at the beginning of `buffer` that were read
+  bool paused KUBE_GUARDED_BY(mu) = false;    // the sender is held back
+  bool resuming KUBE_GUARDED_BY(mu) = false;  // and was asked to go on
+  bool closed KUBE_GUARDED_BY(mu) = false;    // by the reader
   bool reader_waits KUBE_GUARDED_BY(mu) = false;
 };
 

@@ -86,7 +86,8 @@ std::string Unescape(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() && std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
       out.push_back(static_cast<char>(value));
       i += 2;
     } else {
@@ -153,13 +154,15 @@ bool MatchesEntry(std::string_view entry, std::string_view host, const std::opti
     if (close == std::string_view::npos) return false;
     name = entry.substr(1, close - 1);
     if (close + 1 < entry.size() && entry[close + 1] == ':') wanted_port = entry.substr(close + 2);
-  } else if (const std::size_t colon = entry.find(':'); colon != std::string_view::npos && entry.find(':', colon + 1) == std::string_view::npos) {
+  } else if (const std::size_t colon = entry.find(':');
+             colon != std::string_view::npos && entry.find(':', colon + 1) == std::string_view::npos) {
     name = entry.substr(0, colon);
     wanted_port = entry.substr(colon + 1);
   }
   if (!wanted_port.empty() && ParsePort(wanted_port) != port) return false;
   if (name.empty()) return false;
-  if (const std::optional<Address> one = ParseAddress(name)) return address && InPrefix(*address, *one, static_cast<unsigned>(one->size * 8));
+  if (const std::optional<Address> one = ParseAddress(name))
+    return address && InPrefix(*address, *one, static_cast<unsigned>(one->size * 8));
   if (name.substr(0, 2) == "*.") name.remove_prefix(1);
   if (name.front() == '.') return EndsWith(host, name);
   return host == name || EndsWith(host, "." + std::string(name));
@@ -213,7 +216,8 @@ Result<Proxy> ParseProxyUrl(std::string_view url) {
     const std::size_t at = text.rfind('@');
     const std::string shown = at == std::string::npos ? text : "..." + text.substr(at);
     return Error(ErrorKind::kConfig,
-                 fmt::format("the proxy \"{}\" cannot be used: {}; it has to look like http://proxy:3128, https://... or socks5://...", shown, reason));
+                 fmt::format("the proxy \"{}\" cannot be used: {}; it has to look like http://proxy:3128, https://... or socks5://...",
+                             shown, reason));
   };
   if (why) return bad(*why);
   Proxy proxy;

@@ -31,20 +31,23 @@ Error CertificateError(const Settings& settings, const Failure& failure) {
   const std::string& detail = failure.detail;
   switch (failure.verify_result) {
     case kExpired:
-      return TransportError(reason::kTls, fmt::format("the certificate of {} has expired: it has to be renewed on the server, or the clock of "
-                                                      "this machine is wrong",
-                                                      host));
+      return TransportError(reason::kTls,
+                            fmt::format("the certificate of {} has expired: it has to be renewed on the server, or the clock of "
+                                        "this machine is wrong",
+                                        host));
     case kNotYetValid:
-      return TransportError(reason::kTls, fmt::format("the certificate of {} is not valid yet: the clock of this machine or of the one that "
-                                                      "made it is wrong",
-                                                      host));
+      return TransportError(reason::kTls,
+                            fmt::format("the certificate of {} is not valid yet: the clock of this machine or of the one that "
+                                        "made it is wrong",
+                                        host));
     case kSelfSignedLeaf:
     case kSelfSignedInChain:
     case kNoIssuer:
     case kNoIssuerOfLeaf:
-      return TransportError(reason::kTls, fmt::format("the certificate of {} was signed by an unknown authority: the configured CA is not the "
-                                                      "one of this server",
-                                                      host));
+      return TransportError(reason::kTls,
+                            fmt::format("the certificate of {} was signed by an unknown authority: the configured CA is not the "
+                                        "one of this server",
+                                        host));
     case kHostnameMismatch:
     case kAddressMismatch:
       break;
@@ -55,10 +58,11 @@ Error CertificateError(const Settings& settings, const Failure& failure) {
   }
   if (failure.verify_result == kHostnameMismatch || failure.verify_result == kAddressMismatch || Has(detail, "subject name") ||
       Has(detail, "does not match")) {
-    return TransportError(reason::kTls, Join(fmt::format("the certificate of {} is for another name: use a name that it has as the server's "
-                                                         "host, or set tls-server-name",
-                                                         host),
-                                             detail));
+    return TransportError(reason::kTls,
+                          Join(fmt::format("the certificate of {} is for another name: use a name that it has as the server's "
+                                           "host, or set tls-server-name",
+                                           host),
+                               detail));
   }
   return TransportError(reason::kTls, Join(fmt::format("the certificate of {} was not accepted", host), detail));
 }
@@ -67,14 +71,17 @@ Error TlsError(const Settings& settings, const Failure& failure) {
   const std::string host = settings.endpoint.HostPort();
   const std::string& detail = failure.detail;
   if (Has(detail, "wrong version number") || Has(detail, "http request") || Has(detail, "packet length too long")) {
-    return TransportError(reason::kTls, fmt::format("{} does not speak TLS: the server's URL has to begin with http:// there, or the port is "
-                                                    "another one",
-                                                    host));
-  }
-  if (Has(detail, "certificate required") || Has(detail, "bad certificate") || Has(detail, "certificate unknown") || Has(detail, "unknown ca") ||
-      Has(detail, "certificate expired") || Has(detail, "certificate revoked") || Has(detail, "certificate_required")) {
     return TransportError(reason::kTls,
-                          Join(fmt::format("{} refused the client certificate: it needs one that the server's client CA signed", host), detail));
+                          fmt::format("{} does not speak TLS: the server's URL has to begin with http:// there, or the port is "
+                                      "another one",
+                                      host));
+  }
+  if (Has(detail, "certificate required") || Has(detail, "bad certificate") || Has(detail, "certificate unknown") ||
+      Has(detail, "unknown ca") || Has(detail, "certificate expired") || Has(detail, "certificate revoked") ||
+      Has(detail, "certificate_required")) {
+    return TransportError(
+        reason::kTls,
+        Join(fmt::format("{} refused the client certificate: it needs one that the server's client CA signed", host), detail));
   }
   if (failure.code == CURLE_SSL_CERTPROBLEM) {
     return TransportError(reason::kTls, "the client certificate or its key cannot be used: both have to be PEM and belong together");
@@ -94,10 +101,11 @@ Error ProxyError(const Settings& settings, const Failure& failure) {
     return TransportError(reason::kProxy, fmt::format("the proxy {} wants other credentials (407)", proxy));
   }
   if (failure.connect_code != 0 && failure.connect_code / 100 != 2) {
-    return TransportError(reason::kProxy,
-                          fmt::format("the proxy {} refused to connect to {} ({})", proxy, settings.endpoint.HostPort(), failure.connect_code));
+    return TransportError(reason::kProxy, fmt::format("the proxy {} refused to connect to {} ({})", proxy, settings.endpoint.HostPort(),
+                                                      failure.connect_code));
   }
-  return TransportError(reason::kProxy, Join(fmt::format("the way to {} by the proxy {} failed", settings.endpoint.HostPort(), proxy), failure.detail));
+  return TransportError(reason::kProxy,
+                        Join(fmt::format("the way to {} by the proxy {} failed", settings.endpoint.HostPort(), proxy), failure.detail));
 }
 
 Error ConnectError(const Settings& settings, const Failure& failure) {
@@ -136,14 +144,15 @@ Error ToError(const Settings& settings, const Failure& failure) {
       return TransportError(reason::kDns, fmt::format("the name {} of the server cannot be resolved: is it spelled right, does DNS work?",
                                                       settings.endpoint.host));
     case CURLE_COULDNT_RESOLVE_PROXY:
-      return TransportError(reason::kDns, fmt::format("the name of the proxy {} cannot be resolved", settings.proxy ? settings.proxy->Describe() : ""));
+      return TransportError(reason::kDns,
+                            fmt::format("the name of the proxy {} cannot be resolved", settings.proxy ? settings.proxy->Describe() : ""));
     case CURLE_COULDNT_CONNECT:
       return ConnectError(settings, failure);
     case CURLE_PROXY:
       return ProxyError(settings, failure);
     case CURLE_OPERATION_TIMEDOUT:
-      return Error::Timeout(fmt::format("connecting to {} took longer than {} ms: a firewall may drop the packets, or the host is down", host,
-                                        settings.options.connect_timeout.count()));
+      return Error::Timeout(fmt::format("connecting to {} took longer than {} ms: a firewall may drop the packets, or the host is down",
+                                        host, settings.options.connect_timeout.count()));
     case CURLE_PEER_FAILED_VERIFICATION:
       return CertificateError(settings, failure);
     case CURLE_SSL_CONNECT_ERROR:
@@ -172,9 +181,10 @@ Error ToError(const Settings& settings, const Failure& failure) {
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
       if (!settings.endpoint.tls) {
-        return TransportError(reason::kProtocol, fmt::format("{} does not answer with HTTP: if it speaks TLS, the server's URL has to begin "
-                                                             "with https://",
-                                                             host));
+        return TransportError(reason::kProtocol,
+                              fmt::format("{} does not answer with HTTP: if it speaks TLS, the server's URL has to begin "
+                                          "with https://",
+                                          host));
       }
       return TransportError(reason::kProtocol, Join(fmt::format("{} does not answer with HTTP", host), detail));
     case CURLE_BAD_CONTENT_ENCODING:
@@ -185,7 +195,8 @@ Error ToError(const Settings& settings, const Failure& failure) {
     default:
       break;
   }
-  if (Has(detail, "header")) return TransportError(reason::kProtocol, Join(fmt::format("the answer of {} has a broken header", host), detail));
+  if (Has(detail, "header"))
+    return TransportError(reason::kProtocol, Join(fmt::format("the answer of {} has a broken header", host), detail));
   return TransportError(reason::kProtocol, Join(fmt::format("the request to {} failed", host), detail));
 }
 

@@ -446,12 +446,13 @@ std::optional<Error> IoLoop::Outcome(Transfer& transfer, CURLcode code) {
   if (const auto found = causes_.find(&transfer); found != causes_.end()) return found->second;
   if (transfer.connection != nullptr && transfer.connection->cause) return transfer.connection->cause;
   if (transfer.header_too_large) {
-    return TransportError(transport_reason::kTooLarge, fmt::format("the header of the answer of {} is larger than {} bytes", host,
-                                                                   settings_->options.max_header_bytes));
+    return TransportError(transport_reason::kTooLarge,
+                          fmt::format("the header of the answer of {} is larger than {} bytes", host, settings_->options.max_header_bytes));
   }
   if (transfer.body_too_large) {
-    return TransportError(transport_reason::kTooLarge, fmt::format("the answer of {} is larger than {} bytes: ask for less at once, as by limit",
-                                                                   host, settings_->options.max_response));
+    return TransportError(
+        transport_reason::kTooLarge,
+        fmt::format("the answer of {} is larger than {} bytes: ask for less at once, as by limit", host, settings_->options.max_response));
   }
   if (transfer.not_repeatable) {
     return TransportError(transport_reason::kConnectionReset, fmt::format("{} closed the connection before it answered", host));

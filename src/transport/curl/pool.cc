@@ -26,7 +26,9 @@ bool SameName(std::string_view a, std::string_view b) { return a.size() == b.siz
 
 void SetKeepAlive(int fd, const HttpTransportOptions& options) {
   const auto set = [&](int level, int name, int value) { (void)setsockopt(fd, level, name, &value, sizeof value); };
-  const auto seconds = [](std::chrono::milliseconds time) { return static_cast<int>(std::max<std::int64_t>((time.count() + 999) / 1000, 1)); };
+  const auto seconds = [](std::chrono::milliseconds time) {
+    return static_cast<int>(std::max<std::int64_t>((time.count() + 999) / 1000, 1));
+  };
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, seconds(options.read_idle_timeout));
   set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(seconds(options.ping_timeout) / 3, 1));
@@ -151,7 +153,8 @@ void Pool::Prepare(Transfer& transfer, const HttpRequest& request) {
   }
   const std::string& path = settings_->endpoint.path;
   if (settings_->absolute_target()) {
-    curl_easy_setopt(easy, CURLOPT_REQUEST_TARGET, fmt::format("http://{}{}{}", settings_->endpoint.Authority(), path, request.target).c_str());
+    curl_easy_setopt(easy, CURLOPT_REQUEST_TARGET,
+                     fmt::format("http://{}{}{}", settings_->endpoint.Authority(), path, request.target).c_str());
   } else if (path.empty()) {
     curl_easy_setopt(easy, CURLOPT_REQUEST_TARGET, request.target.c_str());
   } else {
@@ -360,7 +363,8 @@ void Pool::OnHeadEnd(Transfer& transfer) {
   Call& call = *transfer.call;
   if (call.response.code / 100 == 1 && call.response.code != 101) return;  // the real answer follows
   transfer.head_done = true;
-  if (!transfer.encoding->empty() && call.response.headers.Has("Content-Encoding") && call.response.headers.Get("Content-Encoding") != "identity") {
+  if (!transfer.encoding->empty() && call.response.headers.Has("Content-Encoding") &&
+      call.response.headers.Get("Content-Encoding") != "identity") {
     // As it is handed on, it is neither compressed nor that long.
     call.response.headers.Remove("Content-Encoding");
     call.response.headers.Remove("Content-Length");

@@ -32,9 +32,9 @@ using TimePoint = std::chrono::steady_clock::time_point;
 struct Connection {
   Pool* pool = nullptr;
   int fd = -1;
-  int local_port = 0;   // 0 until somebody asked; it tells which connection a request went to
-  bool used = false;    // a request went out on it
-  bool http2 = false;   // an answer said so
+  int local_port = 0;  // 0 until somebody asked; it tells which connection a request went to
+  bool used = false;   // a request went out on it
+  bool http2 = false;  // an answer said so
   std::vector<Transfer*> active;
   Transfer* reader = nullptr;  // who got bytes last
   Transfer* bulk = nullptr;    // who got many bytes in this round: there may be more, where no socket event tells of it
@@ -54,7 +54,7 @@ struct Transfer {
   Easy easy;
   std::shared_ptr<Call> call;  // null: a health probe, or nothing
   Connection* connection = nullptr;
-  std::size_t slot = 0;   // in pool->active
+  std::size_t slot = 0;  // in pool->active
   char detail[CURL_ERROR_SIZE] = {};
 
   // Options that the handle has.
@@ -76,7 +76,7 @@ struct Transfer {
   bool flushing = false;
   bool header_too_large = false;
   bool body_too_large = false;
-  bool not_repeatable = false;  // libcurl wanted to send it a second time, and it must not be
+  bool not_repeatable = false;    // libcurl wanted to send it a second time, and it must not be
   Connection* suspect = nullptr;  // of a probe: the connection that it has to use
 };
 

@@ -88,7 +88,8 @@ Result<std::shared_ptr<const Settings>> MakeSettings(HttpTransportOptions option
 std::string ConnectUrl(const Settings& settings, const TlsMaterial* material) {
   const Endpoint& endpoint = settings.endpoint;
   const bool renamed = endpoint.tls && material != nullptr && !material->server_name.empty();
-  return fmt::format("{}://{}:{}/", endpoint.tls ? "https" : "http", BracketedName(renamed ? material->server_name : endpoint.host), endpoint.port);
+  return fmt::format("{}://{}:{}/", endpoint.tls ? "https" : "http", BracketedName(renamed ? material->server_name : endpoint.host),
+                     endpoint.port);
 }
 
 void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMaterial* material, Slist& connect_to) {
@@ -122,7 +123,8 @@ void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMateria
   if (!material->server_name.empty()) {
     // The URL has the name to be verified and sent as SNI; this has the place to connect to.
     const std::string port = std::to_string(settings.endpoint.port);
-    if (Append(connect_to, fmt::format("{}:{}:{}:{}", BracketedName(material->server_name), port, BracketedName(settings.endpoint.host), port))) {
+    if (Append(connect_to,
+               fmt::format("{}:{}:{}:{}", BracketedName(material->server_name), port, BracketedName(settings.endpoint.host), port))) {
       curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to.get());
     }
   }

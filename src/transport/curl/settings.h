@@ -55,10 +55,10 @@ struct Failure {
   CURLcode code = CURLE_OK;
   std::string detail;  // of the error buffer
   long os_error = 0;
-  long verify_result = 0;       // of OpenSSL, for the server's certificate
-  long connect_code = 0;        // a proxy's answer to CONNECT
-  bool http2 = false;           // spoken on the connection
-  bool answered = false;        // a header came
+  long verify_result = 0;  // of OpenSSL, for the server's certificate
+  long connect_code = 0;   // a proxy's answer to CONNECT
+  bool http2 = false;      // spoken on the connection
+  bool answered = false;   // a header came
 };
 Failure ReadFailure(CURL* easy, CURLcode code, const char* detail);
 // Names the host, says what to fix, has no secrets.

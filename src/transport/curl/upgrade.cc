@@ -187,7 +187,8 @@ Result<void> CurlConnection::Connect(const Context& ctx) {
   curl_socket_t socket = CURL_SOCKET_BAD;
   curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket);
   if (socket == CURL_SOCKET_BAD) {
-    return TransportError(transport_reason::kConnectionReset, fmt::format("the connection to {} did not last", settings_->endpoint.HostPort()));
+    return TransportError(transport_reason::kConnectionReset,
+                          fmt::format("the connection to {} did not last", settings_->endpoint.HostPort()));
   }
   socket_ = socket;
   return {};
@@ -219,7 +220,8 @@ Result<std::string> ReadRefusal(const Context& ctx, CurlConnection& connection, 
   std::size_t length = kMostBody;
   if (const std::string_view announced = headers.Get("Content-Length"); !announced.empty() && !chunked) {
     std::size_t bytes = 0;
-    if (std::from_chars(announced.data(), announced.data() + announced.size(), bytes).ec == std::errc()) length = std::min(bytes, kMostBody);
+    if (std::from_chars(announced.data(), announced.data() + announced.size(), bytes).ec == std::errc())
+      length = std::min(bytes, kMostBody);
   }
   bool complete = false;
   while (text.size() < (chunked ? 2 * kMostBody : length)) {
@@ -273,7 +275,8 @@ Result<UpgradeResponse> UpgradeConnection(const Context& ctx, std::shared_ptr<co
       return response;
     }
     if (answer.size() > kMostHead) {
-      return TransportError(transport_reason::kTooLarge, fmt::format("the header of the answer of {} is larger than {} bytes", host, kMostHead));
+      return TransportError(transport_reason::kTooLarge,
+                            fmt::format("the header of the answer of {} is larger than {} bytes", host, kMostHead));
     }
     const Result<bool> more = ReadMore(ctx, *connection, answer);
     if (!more) return more.error();

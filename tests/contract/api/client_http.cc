@@ -71,8 +71,7 @@ HttpAnswer AnswerOf(HttpResponse& response) {
 Result<HttpAnswer> HttpCaller::Do(const HttpCall& call) {
   const Result<Client> client = ClientFor(identity_, call);
   if (!client) return client.error();
-  Result<HttpResponse> response =
-      client->transport()->RoundTrip(Context::Background().WithTimeout(call.timeout), RequestOf(call, false));
+  Result<HttpResponse> response = client->transport()->RoundTrip(Context::Background().WithTimeout(call.timeout), RequestOf(call, false));
   if (!response) return response.error();
   return AnswerOf(*response);
 }

@@ -142,7 +142,8 @@ TEST_P(ClientContract, EachPatchTypeWorks) {
       ctx, key, Patch::Strategic(R"({"spec":{"template":{"spec":{"containers":[{"name":"side","image":"busybox"}]}}}})"));
   ASSERT_TRUE(strategic) << Problem(strategic);
   EXPECT_EQ(strategic->spec.template_.spec.containers.size(), 2U);
-  const Result<Deployment> json = client.Patch<Deployment>(ctx, key, Patch::Json(R"([{"op":"replace","path":"/spec/replicas","value":4}])"));
+  const Result<Deployment> json =
+      client.Patch<Deployment>(ctx, key, Patch::Json(R"([{"op":"replace","path":"/spec/replicas","value":4}])"));
   ASSERT_TRUE(json) << Problem(json);
   EXPECT_EQ(json->spec.replicas, 4);
   const Result<Deployment> bad = client.Patch<Deployment>(ctx, key, Patch::Json(R"([{"op":"remove","path":"/spec/nothing"}])"));
@@ -259,9 +260,7 @@ TEST_P(ClientContract, WatchesInProtobufJsonDynamicAndMetadata) {
   config.content_type = "application/json";
   const Client json = Client::FromConfig(config).value();
   const Context ctx = Soon();
-  const auto now = [&] {
-    return client.List<ConfigMap>(ctx, {.ns = ns(), .limit = 1}).value().metadata.resource_version.str();
-  };
+  const auto now = [&] { return client.List<ConfigMap>(ctx, {.ns = ns(), .limit = 1}).value().metadata.resource_version.str(); };
   const auto options = [&] { return WatchOptions{.ns = ns(), .field_selector = "metadata.name=m", .resource_version = now()}; };
   {
     Result<Watcher<ConfigMap>> watcher = client.Watch<ConfigMap>(ctx, options());
@@ -340,16 +339,15 @@ TEST_P(ClientContract, ManyWritersWithRetryOnConflictLoseNothing) {
       writers.emplace_back("writer", [&] {
         const Context ctx = Soon();
         for (int i = 0; i < kWrites; ++i) {
-          const Result<void> done = RetryOnConflict(
-              ctx,
-              [&]() -> Result<void> {
-                Result<ConfigMap> current = client.Get<ConfigMap>(ctx, key);
-                if (!current) return current.error();
-                current->data["a"] = std::to_string(std::stoi(current->data["a"].str()) + 1);
-                const Result<ConfigMap> written = client.Update(ctx, *current);
-                return written ? Result<void>() : written.error();
-              },
-              {.duration = std::chrono::milliseconds(5), .factor = 1.5, .jitter = 1, .steps = 50});
+          const Result<void> done = RetryOnConflict(ctx,
+                                                    [&]() -> Result<void> {
+                                                      Result<ConfigMap> current = client.Get<ConfigMap>(ctx, key);
+                                                      if (!current) return current.error();
+                                                      current->data["a"] = std::to_string(std::stoi(current->data["a"].str()) + 1);
+                                                      const Result<ConfigMap> written = client.Update(ctx, *current);
+                                                      return written ? Result<void>() : written.error();
+                                                    },
+                                                    {.duration = std::chrono::milliseconds(5), .factor = 1.5, .jitter = 1, .steps = 50});
           if (!done) ++failures;
         }
       });
@@ -423,7 +421,8 @@ TEST_P(ClientContract, AWatchThatNobodyReadsDoesNotDelayAGet) {
   ASSERT_TRUE(writer.Create(ctx, big));
   constexpr int kUpdates = 40;  // 20 MiB: more than all buffers on the way
   for (int i = 0; i < kUpdates; ++i) {
-    const Result<ConfigMap> patched = writer.Patch<ConfigMap>(ctx, {String(ns()), "big"}, Patch::Merge(R"({"data":{"a":")" + std::to_string(i) + "\"}}"));
+    const Result<ConfigMap> patched =
+        writer.Patch<ConfigMap>(ctx, {String(ns()), "big"}, Patch::Merge(R"({"data":{"a":")" + std::to_string(i) + "\"}}"));
     ASSERT_TRUE(patched) << Problem(patched);
   }
   for (int i = 0; i < 20; ++i) {
@@ -444,7 +443,8 @@ TEST_P(ClientContract, AWatchThatNobodyReadsDoesNotDelayAGet) {
 
 TEST_P(ClientContract, CancellingAWatchOrACallLeavesTheConnectionInUse) {
   const Client client = ClientOf(server());
-  Result<Watcher<ConfigMap>> watcher = client.Watch<ConfigMap>(Soon(), {.ns = ns(), .field_selector = "metadata.name=never", .bookmarks = false});
+  Result<Watcher<ConfigMap>> watcher =
+      client.Watch<ConfigMap>(Soon(), {.ns = ns(), .field_selector = "metadata.name=never", .bookmarks = false});
   ASSERT_TRUE(watcher) << Problem(watcher);
   auto [ctx, source] = Soon().WithCancel();
   Thread canceller("canceller", [&s = source] {
@@ -452,7 +452,8 @@ TEST_P(ClientContract, CancellingAWatchOrACallLeavesTheConnectionInUse) {
     s.Cancel();
   });
   const Result<std::optional<WatchEvent<ConfigMap>>> event = watcher->Next(ctx);
-  ASSERT_FALSE(event) << (*event ? ToString((*event)->type) : "end") << " " << (*event ? (*event)->object.metadata.resource_version.str() : "");
+  ASSERT_FALSE(event) << (*event ? ToString((*event)->type) : "end") << " "
+                      << (*event ? (*event)->object.metadata.resource_version.str() : "");
   EXPECT_TRUE(IsCancelled(event.error()));
   EXPECT_TRUE(IsCancelled(client.Get<ConfigMap>(ctx, {String(ns()), "m"}).error()));
   EXPECT_TRUE(client.List<ConfigMap>(Soon(), {.ns = ns()}));
@@ -467,8 +468,9 @@ TEST_P(ClientContract, RbacDenialIsForbiddenWithTheServersWords) {
   const Result<Secret> secret = client.Get<Secret>(Soon(), {String(ns()), "s"});
   ASSERT_FALSE(secret);
   EXPECT_TRUE(IsForbidden(secret.error()));
-  EXPECT_EQ(secret.error().message(), "secrets \"s\" is forbidden: User \"stranger\" cannot get resource \"secrets\" in API group \"\" in the namespace \"" +
-                                          ns() + "\"");
+  EXPECT_EQ(
+      secret.error().message(),
+      "secrets \"s\" is forbidden: User \"stranger\" cannot get resource \"secrets\" in API group \"\" in the namespace \"" + ns() + "\"");
 }
 
 // A service account and a token for it.
@@ -477,7 +479,7 @@ std::string TokenOf(const Client& client, const std::string& ns, const std::stri
   EXPECT_TRUE(made) << Problem(made);
   const Result<authentication::v1::TokenRequest> token =
       client.Resource<ServiceAccount>().PostSubresource<authentication::v1::TokenRequest>(Soon(), {String(ns), String(name)}, "token",
-                                                                                         authentication::v1::TokenRequest{});
+                                                                                          authentication::v1::TokenRequest{});
   EXPECT_TRUE(token) << Problem(token);
   return token ? token->status.token.str() : "";
 }
@@ -503,7 +505,8 @@ TEST_P(ClientContract, AServiceAccountInAPodAndItsRotatedToken) {
   const Client admin = ClientOf(server());
   const std::string first = TokenOf(admin, ns(), "first");
   const std::string second = TokenOf(admin, ns(), "second");
-  const std::unique_ptr<testing::internal::TemporaryDirectory> folder = testing::internal::TemporaryDirectory::Create("kubexx-in-cluster").value();
+  const std::unique_ptr<testing::internal::TemporaryDirectory> folder =
+      testing::internal::TemporaryDirectory::Create("kubexx-in-cluster").value();
   const std::filesystem::path path(folder->path());
   Write(path / "token", first + "\n");
   Write(path / "ca.crt", server().admin.ca_pem);
@@ -535,7 +538,8 @@ TEST_P(ClientContract, AServiceAccountInAPodAndItsRotatedToken) {
 TEST_P(ClientContract, AnExecPluginGivesTheToken) {
   const Client admin = ClientOf(server());
   const std::string token = TokenOf(admin, ns(), "robot");
-  const std::unique_ptr<testing::internal::TemporaryDirectory> folder = testing::internal::TemporaryDirectory::Create("kubexx-exec").value();
+  const std::unique_ptr<testing::internal::TemporaryDirectory> folder =
+      testing::internal::TemporaryDirectory::Create("kubexx-exec").value();
   const std::filesystem::path plugin = std::filesystem::path(folder->path()) / "plugin.sh";
   Write(std::filesystem::path(folder->path()) / "token", token);
   Write(plugin, R"sh(#!/bin/sh

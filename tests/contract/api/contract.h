@@ -34,7 +34,6 @@
 
 namespace kube::contract {
 
-
 enum class ServerKind { kEmbedded, kRealNewest, kRealOldest };
 std::string NameOf(ServerKind kind);
 
