@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace kube::internal {
 namespace {
 
@@ -28,22 +30,6 @@ struct Prepared {
   bool die_with_parent = true;
   bool own_group = true;
   pid_t parent = 0;
-};
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  void Close() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
 };
 
 std::vector<std::string> MergeEnvironment(const std::vector<std::string>& added) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "client/discovery_parse.h"
 #include "kube/base/log.h"
 
@@ -39,19 +40,6 @@ bool IsSafePath(std::string_view path) {
     path.remove_prefix(slash + 1);
   }
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool Close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
 
 std::optional<std::string> ReadFile(const std::string& path, std::optional<Clock::WallTime> oldest) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

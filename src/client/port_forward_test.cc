@@ -200,7 +200,9 @@ TEST(Contract17Listeners, LocalhostIsBothFamiliesOnOnePort) {
   EXPECT_GT(*port, 0);
   ASSERT_GE(listeners.size(), 1U);  // machines without IPv6 have one
   EXPECT_TRUE(LocalClient(*port).connected());
-  if (listeners.size() == 2) EXPECT_TRUE(LocalClient(*port, true).connected());
+  if (listeners.size() == 2) {
+    EXPECT_TRUE(LocalClient(*port, true).connected());
+  }
 }
 
 TEST(Contract17Listeners, LocalhostIsFineWithOneFamily) {

@@ -95,9 +95,19 @@ ResourcePath PathOf(const ResourceTarget& target, const ObjectKey& key, std::str
   return {.gvr = &target.gvr, .ns = key.ns.view(), .name = key.name.view(), .subresource = subresource};
 }
 
-Result<void> ReadOnlyMetadata(const ResourceTarget& target) {
-  if (!target.metadata_only) return {};
-  return Error::Invalid("a metadata-only client cannot create or update objects: use Patch, or a client for the whole kind");
+Error OnlyMetadata() {
+  return Error::Invalid("a metadata-only client cannot create, update or apply objects: use Patch, or a client for the whole kind");
+}
+
+// With the object as the body, and one in the answer.
+Result<void> SendObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, Call call, const void* object,
+                        void* answer) {
+  if (target.metadata_only) return OnlyMetadata();
+  Result<EncodedBody> body = EncodeObject(target.type, object, PrefersProtobuf(core, target.type));
+  if (!body) return body.error().WithContext(WhatIs(call));
+  call.body = *std::move(body);
+  call.accept = AcceptFor(core, target.type, false, false);
+  return SendForObject(core, ctx, target, std::move(call), {}, answer);
 }
 
 }  // namespace
@@ -156,32 +166,20 @@ Result<std::unique_ptr<WatchStream>> WatchObjects(const ClientCore& core, const 
 
 Result<void> CreateObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const void* object,
                           const CreateOptions& options, void* answer) {
-  if (Result<void> ok = ReadOnlyMetadata(target); !ok) return ok;
   const ObjectKey key = KeyOfObject(target.type, object);
-  Call call{.verb = "create", .method = "POST", .path = {.gvr = &target.gvr, .ns = key.ns.view()}};
+  Call call{.verb = "create", .method = "POST", .path = {.gvr = &target.gvr, .ns = key.ns.view()}, .query = ToQuery(options)};
   if (target.namespaced == true && key.ns.empty()) {
     return Error::Invalid("an empty namespace may not be set during creation").WithContext(WhatIs(call));
   }
-  Result<EncodedBody> body = EncodeObject(target.type, object, PrefersProtobuf(core, target.type));
-  if (!body) return body.error().WithContext(WhatIs(call));
-  call.query = ToQuery(options);
-  call.body = *std::move(body);
-  call.accept = AcceptFor(core, target.type, false, false);
-  return SendForObject(core, ctx, target, std::move(call), {}, answer);
+  return SendObject(core, ctx, target, std::move(call), object, answer);
 }
 
 Result<void> UpdateObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, std::string_view subresource,
                           const void* object, const UpdateOptions& options, void* answer) {
-  if (Result<void> ok = ReadOnlyMetadata(target); !ok) return ok;
   const ObjectKey key = KeyOfObject(target.type, object);
-  Call call{.verb = "update", .method = "PUT", .path = PathOf(target, key, subresource)};
+  Call call{.verb = "update", .method = "PUT", .path = PathOf(target, key, subresource), .query = ToQuery(options)};
   if (Result<void> ok = CheckNamed(target, key.ns.view(), key.name.view()); !ok) return ok.error().WithContext(WhatIs(call));
-  Result<EncodedBody> body = EncodeObject(target.type, object, PrefersProtobuf(core, target.type));
-  if (!body) return body.error().WithContext(WhatIs(call));
-  call.query = ToQuery(options);
-  call.body = *std::move(body);
-  call.accept = AcceptFor(core, target.type, false, false);
-  return SendForObject(core, ctx, target, std::move(call), {}, answer);
+  return SendObject(core, ctx, target, std::move(call), object, answer);
 }
 
 Result<void> PatchObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
@@ -196,7 +194,7 @@ Result<void> PatchObject(const ClientCore& core, const Context& ctx, const Resou
 
 Result<void> ApplyObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, std::string_view subresource,
                          const void* object, const ApplyOptions& options, void* answer) {
-  if (Result<void> ok = ReadOnlyMetadata(target); !ok) return ok;
+  if (target.metadata_only) return OnlyMetadata();
   const ObjectKey key = KeyOfObject(target.type, object);
   Call call{.verb = "apply", .method = "PATCH", .path = PathOf(target, key, subresource)};
   if (Result<void> ok = CheckNamed(target, key.ns.view(), key.name.view()); !ok) return ok.error().WithContext(WhatIs(call));

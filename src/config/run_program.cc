@@ -14,27 +14,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace kube::internal {
 namespace {
 
 // For one that reads from the terminal: time to put the terminal back in order.
 constexpr std::chrono::milliseconds kGrace{50};
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  void Close() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
 
 Error NoDescriptor() { return Error::Internal("no pipe to a program: " + std::generic_category().message(errno)); }
 

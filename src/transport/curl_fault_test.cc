@@ -462,6 +462,28 @@ TEST(TransportFaultTest, GoAwayBeforeTheRequestWasTaken) {
   EXPECT_TRUE(transport->RoundTrip(Patient(), Get("/")));
 }
 
+// A refused stream was not taken: even a POST goes to another connection.
+TEST(TransportFaultTest, RefusedStreamIsSentAgain) {
+  std::atomic<int> taken = 0;
+  Http2Server server([&](H2Peer& http, RawPeer& peer, int number) {
+    for (;;) {
+      const std::uint32_t stream = http.NextRequest();
+      if (stream == 0) return;
+      if (number == 0) {
+        (void)http.Send(H2Reset(stream, 7));
+        return peer.ReadToEnd();
+      }
+      ++taken;
+      (void)http.Send(H2Headers(stream, false) + H2Frame(0, 1, stream, "taken"));
+    }
+  });
+  const auto transport = TransportTo(server.port());
+  const Result<HttpResponse> answer = transport->RoundTrip(Patient(), Post("/"));
+  ASSERT_TRUE(answer) << answer.error().ToString();
+  EXPECT_EQ(answer->body, "taken");
+  EXPECT_EQ(taken, 1);
+}
+
 TEST(TransportFaultTest, RubbishInsteadOfHttp2) {
   Http2Server server([](H2Peer& http, RawPeer&, int) {
     (void)http.NextRequest();

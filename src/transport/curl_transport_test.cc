@@ -83,6 +83,53 @@ TEST(HttpTransportTest, HandlesAreUsedAgainForOtherMethodsAndHeaders) {
   EXPECT_EQ(transport->stats().requests, all.size());
 }
 
+// The first request of a connection and later ones take different ways through libcurl; the server sees no difference.
+TEST(HttpTransportTest, HeadersAreTheSameOnANewAndOnAUsedConnection) {
+  Handover<serve::HttpRequest> seen;
+  const auto server = StartServer([&](const Exchange& exchange) {
+    seen.Put(exchange->request());
+    exchange->Reply({});
+  });
+  TlsMaterial named = TrustingPki();
+  named.server_name = "kubernetes.test";
+  for (const TlsMaterial& material : {TrustingPki(), named}) {
+    HttpTransportOptions options;
+    options.tls = std::make_shared<FixedTls>(material);
+    const auto transport = TransportTo(server->port(), true, options);
+    for (const std::string method : {"GET", "POST", "DELETE"}) {
+      HttpRequest request = Get("/api/v1/pods?limit=1");
+      request.method = method;
+      request.headers = {{"Accept", "application/json;q=0.9, */*"},
+                         {"Authorization", "Bearer " + std::string(1200, 't')},
+                         {"User-Agent", "test (linux/amd64)"},
+                         {"Impersonate-Group", "a"},
+                         {"Impersonate-Group", "b"},
+                         {"X-Empty", ""}};
+      if (method == "POST") {
+        request.headers.Add("Content-Type", "application/json");
+        request.body = "{}";
+      }
+      std::vector<std::string> texts;
+      for (int i = 0; i < 3; ++i) {
+        const Result<HttpResponse> answer = transport->RoundTrip(Patient(), request);
+        ASSERT_TRUE(answer) << answer.error().ToString();
+        const serve::HttpRequest got = seen.Take();
+        std::vector<std::string> lines;
+        for (const serve::HttpHeader& header : got.headers) lines.push_back(header.name + ": " + header.value);
+        std::sort(lines.begin(), lines.end());
+        std::string text = got.method + " " + got.path + "?" + got.query + " " + got.body;
+        for (const std::string& line : lines) text += "\n" + line;
+        texts.push_back(text);
+      }
+      EXPECT_EQ(texts[0], texts[1]);
+      EXPECT_EQ(texts[0], texts[2]);
+      EXPECT_THAT(texts[2], HasSubstr("\nauthorization: Bearer ttt"));
+      EXPECT_THAT(texts[2], HasSubstr("\nimpersonate-group: a\nimpersonate-group: b"));
+      EXPECT_THAT(texts[2], Not(HasSubstr("keep-alive")));
+    }
+  }
+}
+
 TEST(HttpTransportTest, APathOfTheBaseUrlComesFirst) {
   const auto server = StartServer(Echo);
   HttpTransportOptions options;

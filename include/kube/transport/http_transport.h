@@ -2,7 +2,8 @@
 //
 //   Result<std::shared_ptr<Transport>> transport = MakeHttpTransport({.base_url = "https://10.0.0.1:6443", .tls = tls});
 //
-// Clients make their own. It sends what it is given: credentials, retries and limits are the decorators' work.
+// Clients make their own. It sends what it is given: credentials, retries and limits are the decorators' work. Targets go out as they are,
+// redirects are not followed.
 #pragma once
 
 #include <chrono>
@@ -20,16 +21,21 @@ namespace kube {
 
 struct HttpTransportOptions {
   std::string base_url;            // with scheme; a path is put before every target
-  std::shared_ptr<TlsSource> tls;  // null: the system's roots
-  std::string proxy_url;           // empty: as the environment says
-  bool disable_http2 = false;
-  bool disable_compression = false;
+  std::shared_ptr<TlsSource> tls;  // asked before each request; null: the system's roots
+  // http, https or socks5. Empty: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say, by Go's rules.
+  std::string proxy_url;
+  bool disable_http2 = false;        // plain http:// is HTTP/1.1 always
+  bool disable_compression = false;  // else gzip is asked for and undone; a request with its own Accept-Encoding gets what comes
+  // To resolve the name, connect, pass the proxy and shake hands. Everything behind that has no limit but the context's.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(30);
-  // HTTP/2 connections with requests in flight: after so long without a byte the server is probed, ...
+  // HTTP/2 connections with requests in flight: after so long without a byte the server is probed (GET /livez/ping without credentials, any
+  // answer will do), ...
   std::chrono::milliseconds read_idle_timeout = std::chrono::seconds(30);
-  // ... and after so long without an answer the connection is given up.
+  // ... and after so long without an answer the connection is given up, and all that is on it fails (ConnectionLost).
   std::chrono::milliseconds ping_timeout = std::chrono::seconds(15);
-  std::size_t stream_buffer = 256 * 1024;           // bytes that a streaming answer may be ahead of its reader
+  // Bytes that a streaming answer may be ahead of its reader before its sender is held back. What is on its way then comes on top: with
+  // HTTP/2 up to libcurl's window of 32 MiB for each stream whose reader does not read.
+  std::size_t stream_buffer = 256 * 1024;
   std::size_t max_response = std::size_t{4} << 30;  // of an answer that is read whole
   std::size_t max_header_bytes = std::size_t{1} << 20;
 };
@@ -43,7 +49,23 @@ struct TransportStats {
   std::uint64_t paused = 0;  // streams that wait for their reader
 };
 
-// Lifetime: the destructor ends what is in flight (kClosed) and joins the I/O thread.
+// Requests share one HTTP/2 connection; more than about a hundred at a time wait up to 50 ms for a free stream, then there will be another.
+// Over HTTP/1.1 each request at a time has a connection. A changed client certificate closes all connections, a changed CA is for new ones.
+//
+// Example:
+//   HttpRequest request;
+//   request.target = "/version";
+//   Result<HttpResponse> answer = transport->RoundTrip(ctx, std::move(request));
+//
+// Thread safety: all functions from many threads at once.
+// Lifetime: the destructor ends what is in flight (kClosed) and joins the I/O thread. Streams of answers may outlive it, and so may what
+// Upgrade gave.
+// Blocking and cancellation: as Transport. A request whose context stops is reset, and its connection stays in use; a Read whose context
+// stops fails alone, the stream goes on until it is closed.
+// Errors: as Transport; messages name the server and say what to fix. A GET that got no answer on a connection that was used before is sent
+// again; nothing else is, unless the server said that it did not take it (HTTP/2: REFUSED_STREAM).
+// Cost: one thread ("kube-io") for a transport. A request costs two thread switches and no copy of its body; an answer that is read whole
+// is copied once.
 class KUBE_EXPORT HttpTransport : public Transport {
  public:
   virtual TransportStats stats() const = 0;

@@ -1,6 +1,10 @@
 // Call: one request on its way, shared by the thread that waits for it and the I/O thread.
 #pragma once
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +22,28 @@ namespace kube::internal {
 
 struct Transfer;
 
+// Something that happens once, and one thread that waits for it. Half the system calls of a condition variable, which takes its lock again
+// in a way that costs another one to let go.
+class OneShot {
+ public:
+  void Set() {
+    if (state_.exchange(kSet, std::memory_order_acq_rel) == kAwaited)
+      (void)syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+  void Wait() {
+    std::uint32_t old = kNew;
+    if (!state_.compare_exchange_strong(old, kAwaited, std::memory_order_acq_rel)) return;
+    while (state_.load(std::memory_order_acquire) == kAwaited) {
+      (void)syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAwaited, nullptr, nullptr, 0);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kNew = 0, kAwaited = 1, kSet = 2;
+  std::atomic<std::uint32_t> state_ = kNew;
+  static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
+};
+
 struct Call {
   Call(HttpRequest the_request, std::shared_ptr<const TlsMaterial> tls) : request(std::move(the_request)), material(std::move(tls)) {}
 
@@ -32,12 +58,13 @@ struct Call {
   Transfer* transfer = nullptr;
   bool over = false;  // finished or given up: nothing more is done for it
 
+  OneShot answered;  // `ready` is set, or the caller's context has stopped
+
   Mutex mu;
-  CondVar changed;
-  bool ready KUBE_GUARDED_BY(mu) = false;    // the answer is there (its head, for a streaming one), or `error`
-  bool stopped KUBE_GUARDED_BY(mu) = false;  // the caller's context
-  bool head KUBE_GUARDED_BY(mu) = false;     // of a streaming one: `response` is the caller's
-  bool ended KUBE_GUARDED_BY(mu) = false;    // nothing more will come
+  CondVar changed;                         // for the reader of a stream
+  bool ready KUBE_GUARDED_BY(mu) = false;  // the answer is there (its head, for a streaming one), or `error`
+  bool head KUBE_GUARDED_BY(mu) = false;   // of a streaming one: `response` is the caller's
+  bool ended KUBE_GUARDED_BY(mu) = false;  // nothing more will come
   std::optional<Error> error KUBE_GUARDED_BY(mu);
 
   // Of streaming ones: what came and was not read.

@@ -91,13 +91,9 @@ class CurlTransport : public HttpTransport {
     bool ready = false;
     std::optional<Error> error;
     {
-      const Context::Registration wake = ctx.OnDone([raw = call.get()] {
-        MutexLock lock(raw->mu);
-        raw->stopped = true;
-        raw->changed.NotifyAll();
-      });
+      const Context::Registration wake = ctx.OnDone([raw = call.get()] { raw->answered.Set(); });
+      call->answered.Wait();
       MutexLock lock(call->mu);
-      while (!call->ready && !call->stopped) call->changed.Wait(call->mu);
       ready = call->ready;
       // A stream's error is its reader's, if its head is there.
       if (ready && !call->head) error = call->error;

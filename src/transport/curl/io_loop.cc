@@ -1,6 +1,8 @@
 #include "transport/curl/io_loop.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -23,6 +25,8 @@ constexpr std::chrono::milliseconds kFlushTime{500};
 // Rounds of libcurl without a look at sockets and orders.
 constexpr int kMostRounds = 32;
 
+void SetCork(int fd, int on) { (void)setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on); }
+
 Error ClosedError() { return Error(ErrorKind::kClosed, "the client was closed"); }
 
 }  // namespace
@@ -31,7 +35,7 @@ Result<std::shared_ptr<IoLoop>> IoLoop::Start(std::shared_ptr<const Settings> se
   InitCurl();
   std::shared_ptr<IoLoop> loop(new IoLoop(std::move(settings)));
   epoll_event event{};
-  event.events = EPOLLIN;
+  event.events = EPOLLIN | EPOLLET;  // each write is an event, and nobody has to read it
   event.data.fd = loop->wake_;
   if (loop->epoll_ < 0 || loop->wake_ < 0 || epoll_ctl(loop->epoll_, EPOLL_CTL_ADD, loop->wake_, &event) != 0) {
     return Error::Internal("a transport needs two file descriptors, and the system gives none: look at the limit (ulimit -n)");
@@ -122,17 +126,15 @@ void IoLoop::Run() {
     now_ = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) {
       const int fd = events[i].data.fd;
-      if (fd == wake_) {
-        std::uint64_t times = 0;
-        (void)!read(wake_, &times, sizeof times);
-      } else {
-        OnEvent(fd, events[i].events);
-      }
+      if (fd != wake_) OnEvent(fd, events[i].events);
     }
     while (TakeCommands()) {
+      const bool several = taken_.size() > 1;
+      if (several) Cork();
       for (Command& command : taken_) Handle(command);
       taken_.clear();
       RunTimers();
+      if (several) Uncork();
     }
     RunTimers();
     if (next_check_ && *next_check_ <= now_) CheckHealth();
@@ -251,6 +253,23 @@ void IoLoop::Used(Connection& /*connection*/) {
 void IoLoop::Closed(Connection& connection) {
   watched_[static_cast<std::size_t>(connection.fd)] = Watched();  // the kernel forgets it by itself
   if (connection.used) --open_;
+}
+
+void IoLoop::Cork() {
+  if (current_ == nullptr) return;
+  for (const std::unique_ptr<Connection>& connection : current_->connections()) {
+    if (!connection->http2) continue;
+    SetCork(connection->fd, 1);
+    corked_.push_back(connection->fd);
+  }
+}
+
+void IoLoop::Uncork() {
+  for (const int fd : corked_) {
+    // Closed ones do not matter, and neither does another socket that got the number: it was never corked.
+    if (watched_[static_cast<std::size_t>(fd)].connection != nullptr) SetCork(fd, 0);
+  }
+  corked_.clear();
 }
 
 void IoLoop::OnEvent(int fd, std::uint32_t events) {
@@ -422,19 +441,22 @@ void IoLoop::PublishHead(Call& call) {
     call.head = true;
     call.ready = true;
   }
-  call.changed.NotifyAll();
+  call.answered.Set();
 }
 
 void IoLoop::Publish(Call& call, std::optional<Error> error) {
   call.over = true;
   in_flight_.fetch_sub(1, std::memory_order_relaxed);
+  bool wake = false;
   {
     MutexLock lock(call.mu);
     call.error = std::move(error);
     call.ended = true;
     call.ready = true;
+    wake = call.reader_waits;
   }
-  call.changed.NotifyAll();
+  call.answered.Set();
+  if (wake) call.changed.NotifyAll();
 }
 
 std::optional<Error> IoLoop::Outcome(Transfer& transfer, CURLcode code) {

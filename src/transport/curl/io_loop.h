@@ -76,6 +76,9 @@ class IoLoop {
   bool TakeCommands();
   void Handle(Command& command);
   void Register(int fd, Watched& watched, std::uint32_t events);
+  // Requests that come together go out together: libcurl sends each by itself.
+  void Cork();
+  void Uncork();
   void OnEvent(int fd, std::uint32_t events);
   void RunTimers();
   void CollectDone();
@@ -113,6 +116,7 @@ class IoLoop {
   std::vector<std::unique_ptr<Pool>> pools_;
   Pool* current_ = nullptr;
   std::vector<Watched> watched_;  // by descriptor
+  std::vector<int> corked_;
   std::unordered_map<Transfer*, Error> causes_;
   TimePoint now_{};
   std::optional<TimePoint> next_check_;

@@ -62,6 +62,8 @@ struct Transfer {
   Slist headers;
   HttpHeaders headers_of;
   bool headers_with_body = false;
+  bool headers_in_target = false;
+  std::string target;
   std::string method;
   bool body_set = false;
   std::optional<std::string> encoding;
@@ -76,6 +78,7 @@ struct Transfer {
   bool flushing = false;
   bool header_too_large = false;
   bool body_too_large = false;
+  bool refusable = false;         // a server that ends it without an error has not taken it: HTTP/2, or the first on its connection
   bool not_repeatable = false;    // libcurl wanted to send it a second time, and it must not be
   Connection* suspect = nullptr;  // of a probe: the connection that it has to use
 };
@@ -116,7 +119,8 @@ class Pool {
   std::unique_ptr<Transfer> TakeTransfer();
   void Prepare(Transfer& transfer, const HttpRequest& request);
   void SetMethod(Transfer& transfer, const HttpRequest& request);
-  void SetHeaders(Transfer& transfer, const HttpRequest& request, bool with_body);
+  void SetHeaders(Transfer& transfer, const HttpRequest& request, bool in_target);
+  void SetTarget(Transfer& transfer, const HttpRequest& request, bool with_headers);
   bool Add(std::unique_ptr<Transfer> transfer);
   void Attach(Transfer& transfer, Connection* connection);
   Connection* FindConnection(int local_port);
