@@ -118,7 +118,8 @@ TEST_P(Contract13Server, ShortNamesMeanWhatTheyMeanToKubectl) {
   EXPECT_EQ(mapper.ForArgument(Patient(), "deploy").value().gvr, (Gvr{"apps", "v1", "deployments"}));
   EXPECT_EQ(mapper.ForArgument(Patient(), "ing").value().gvr, (Gvr{"networking.k8s.io", "v1", "ingresses"}));
   std::set<std::string> all;
-  for (const RestMapping& m : mapper.ForCategory(Patient(), "all").value()) all.insert(m.gvr.resource.str());
+  const std::vector<RestMapping> mappings = mapper.ForCategory(Patient(), "all").value();
+  for (const RestMapping& m : mappings) all.insert(m.gvr.resource.str());
   EXPECT_EQ(all, (std::set<std::string>{"pods", "replicationcontrollers", "services", "daemonsets", "deployments", "replicasets",
                                         "statefulsets", "horizontalpodautoscalers", "cronjobs", "jobs"}));
   EXPECT_EQ(mapper.ForArgument(Patient(), "foo").error().message(), "the server doesn't have a resource type \"foo\"");
