@@ -295,11 +295,14 @@ TEST(Contract9Connections, AHundredRequestsAndTwentyStreamsShareOneConnection) {
   Mutex mu;
   std::vector<Exchange> held;
   std::vector<Exchange> streams;
+  bool released = false;
   const auto server = StartServer([&](const Exchange& exchange) {
     MutexLock lock(mu);
     if (exchange->request().path == "/watch") {
       exchange->Start(200, {});
       streams.push_back(exchange);
+    } else if (released) {
+      exchange->Reply({.body = "got"});
     } else {
       held.push_back(exchange);
     }
@@ -319,16 +322,17 @@ TEST(Contract9Connections, AHundredRequestsAndTwentyStreamsShareOneConnection) {
       if (answer && answer->body == "got") ++good;
     });
   }
-  // All of them are there at once.
+  // As many are there at once as a server of Kubernetes takes on one connection; the others wait for them, and not for another connection.
+  constexpr std::size_t kAtOnce = 96 - kStreams;
   EXPECT_TRUE(Eventually([&] {
     MutexLock lock(mu);
-    return held.size() == kRequests;
+    return held.size() == kAtOnce && transport->stats().in_flight == kRequests + kStreams;
   }));
   EXPECT_EQ(server->connections(), 1U);
   EXPECT_EQ(transport->stats().connections_opened, 1U);
-  EXPECT_EQ(transport->stats().in_flight, static_cast<std::uint64_t>(kRequests + kStreams));
   {
     MutexLock lock(mu);
+    released = true;
     for (const Exchange& exchange : held) exchange->Reply({.body = "got"});
     for (std::size_t i = 0; i < streams.size(); ++i) {
       (void)streams[i]->Write(std::make_shared<std::string>("event"));

@@ -17,9 +17,13 @@ namespace kube::internal {
 namespace {
 
 // Kubernetes servers allow 100 streams a connection. A few are left free, for health probes. More requests than that wait for a stream to
-// become free, but not for long: then there will be another connection, as watches may hold all streams for hours.
+// become free: where most streams carry short requests, that is soon. Where watches hold most of them, or all hang, one request is sent
+// all the same, which makes libcurl open another connection; the others go on when that one is there.
 constexpr std::size_t kStreamsPerConnection = 96;
-constexpr std::chrono::milliseconds kPatienceForStream{50};
+constexpr std::chrono::milliseconds kPatienceWithWatches{50};
+constexpr std::chrono::milliseconds kPatienceWithShortRequests{5000};
+// Each request looks for new certificates; a client that does nothing but watch has to look now and then.
+constexpr std::chrono::minutes kTlsCheck{5};
 // How long the end of a cancelled request may wait for other traffic on its connection before that is closed.
 constexpr std::chrono::milliseconds kFlushTime{500};
 // Rounds of libcurl without a look at sockets and orders.
@@ -138,6 +142,7 @@ void IoLoop::Run() {
     }
     RunTimers();
     if (next_check_ && *next_check_ <= now_) CheckHealth();
+    if (settings_->options.tls != nullptr && now_ >= next_tls_check_) CheckTls();
     DropOldPools();
   }
   EndAll();
@@ -151,7 +156,8 @@ int IoLoop::WaitTime() {
   for (const std::unique_ptr<Pool>& pool : pools_) {
     if (pool->timer()) sooner(*pool->timer());
   }
-  if (!waiting_.empty()) sooner(waiting_.front().since + kPatienceForStream);
+  if (settings_->options.tls != nullptr && open_ > 0) sooner(next_tls_check_);
+  if (!waiting_.empty()) sooner(StartAnyway(waiting_.front().since));
   if (!until) return -1;
   const auto left = *until - std::chrono::steady_clock::now();
   if (left <= left.zero()) return 0;
@@ -326,10 +332,20 @@ void IoLoop::OnEvent(int fd, std::uint32_t events) {
 
 // ---- Calls ----
 
-bool IoLoop::MayStart(TimePoint since) const {
-  if (http1_) return true;
-  const std::size_t connections = current_ == nullptr ? 1 : std::max<std::size_t>(current_->http2_connections(), 1);
-  return in_curl_ < kStreamsPerConnection * connections || now_ - since >= kPatienceForStream;
+std::size_t IoLoop::Streams() const {
+  return kStreamsPerConnection * (current_ == nullptr ? 1 : std::max<std::size_t>(current_->http2_connections(), 1));
+}
+
+TimePoint IoLoop::StartAnyway(TimePoint since) const {
+  const bool watches = streaming_in_curl_ * 2 >= Streams();
+  return std::max(since, last_overflow_) + (watches ? kPatienceWithWatches : kPatienceWithShortRequests);
+}
+
+bool IoLoop::MayStart(TimePoint since) {
+  if (http1_ || in_curl_ < Streams()) return true;
+  if (now_ < StartAnyway(since)) return false;
+  last_overflow_ = now_;
+  return true;
 }
 
 void IoLoop::StartWaiting() {
@@ -371,6 +387,12 @@ Pool& IoLoop::PoolFor(const std::shared_ptr<const TlsMaterial>& material) {
   return *current_;
 }
 
+void IoLoop::CheckTls() {
+  next_tls_check_ = now_ + kTlsCheck;
+  if (current_ == nullptr) return;
+  if (const std::shared_ptr<const TlsMaterial> material = settings_->options.tls->Current()) (void)PoolFor(material);
+}
+
 void IoLoop::DropOldPools() {
   if (pools_.size() < 2 && current_ != nullptr) return;
   std::erase_if(pools_, [&](const std::unique_ptr<Pool>& pool) { return pool.get() != current_ && pool->active().empty(); });
@@ -379,15 +401,20 @@ void IoLoop::DropOldPools() {
 void IoLoop::StartCall(const std::shared_ptr<Call>& call) {
   if (call->over) return;
   ++in_curl_;
+  streaming_in_curl_ += call->request.streaming ? 1 : 0;
   if (PoolFor(call->material).Start(call) != nullptr) return;
   --in_curl_;
+  streaming_in_curl_ -= call->request.streaming ? 1 : 0;
   Publish(*call, Error::Internal("libcurl takes no request: memory may be short"));
 }
 
 void IoLoop::Forget(Transfer& transfer) {
   if (transfer.paused) Paused(-1);
   transfer.paused = false;
-  if (transfer.call != nullptr) --in_curl_;
+  if (transfer.call != nullptr) {
+    --in_curl_;
+    streaming_in_curl_ -= transfer.call->request.streaming ? 1 : 0;
+  }
   causes_.erase(&transfer);
 }
 

@@ -84,7 +84,11 @@ class IoLoop {
   void CollectDone();
   void CollectDone(Pool& pool);
 
-  bool MayStart(TimePoint since) const;
+  // How many requests the HTTP/2 connections that are there can carry at once.
+  std::size_t Streams() const;
+  // When a request that waits since then is sent although there is no stream for it.
+  TimePoint StartAnyway(TimePoint since) const;
+  bool MayStart(TimePoint since);
   void StartWaiting();
   void StartCall(const std::shared_ptr<Call>& call);
   Pool& PoolFor(const std::shared_ptr<const TlsMaterial>& material);
@@ -96,6 +100,7 @@ class IoLoop {
   void Publish(Call& call, std::optional<Error> error);
   void Forget(Transfer& transfer);
 
+  void CheckTls();
   void CheckHealth();
   void CheckConnection(Connection& connection, std::vector<Connection*>& lost);
   void GiveUp(Connection& connection, Error cause);
@@ -120,8 +125,11 @@ class IoLoop {
   std::unordered_map<Transfer*, Error> causes_;
   TimePoint now_{};
   std::optional<TimePoint> next_check_;
+  TimePoint next_tls_check_{};
   std::uint64_t round_ = 0;
   std::size_t in_curl_ = 0;
+  std::size_t streaming_in_curl_ = 0;  // of them
+  TimePoint last_overflow_{};          // when a request was sent although there was no stream for it
   bool http1_ = false;
 
   std::atomic<std::uint64_t> requests_ = 0;
