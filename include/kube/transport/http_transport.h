@@ -49,7 +49,8 @@ struct TransportStats {
   std::uint64_t paused = 0;  // streams that wait for their reader
 };
 
-// Requests share one HTTP/2 connection; more than about a hundred at a time wait up to 50 ms for a free stream, then there will be another.
+// Requests share one HTTP/2 connection; more than about a hundred at a time wait for a free stream. Another connection is opened where
+// watches hold most of the streams, or where none becomes free.
 // Over HTTP/1.1 each request at a time has a connection. A changed client certificate closes all connections, a changed CA is for new ones.
 //
 // Example:
