@@ -86,6 +86,7 @@ Result<DiscoveryRoot> ParseAggregated(std::string_view body) {
     ApiGroup group;
     group.name = item.metadata.name;
     for (const auto& version : item.versions) {
+      if (version.version.empty()) continue;  // nothing could be asked of it
       const GroupVersion group_version{group.name, version.version};
       if (version.freshness == apidiscovery::v2::kDiscoveryFreshnessStale) {
         root.failures.push_back({group_version, StaleVersion(group_version)});
@@ -107,7 +108,9 @@ Result<DiscoveryRoot> ParseCoreVersions(std::string_view body) {
   if (!versions) return versions.error();
   DiscoveryRoot root;
   ApiGroup core;
-  core.versions = ToVector(versions->versions);
+  for (const String& version : std::as_const(versions->versions)) {
+    if (!version.empty()) core.versions.push_back(version);
+  }
   if (!core.versions.empty()) {
     core.preferred_version = core.versions.front();
     root.groups.push_back(std::move(core));
@@ -212,7 +215,9 @@ Result<std::vector<ApiGroup>> ReadApiGroups(std::string_view text) {
   for (const meta::v1::APIGroup& in : std::as_const(document->groups)) {
     ApiGroup out;
     out.name = in.name;
-    for (const meta::v1::GroupVersionForDiscovery& version : in.versions) out.versions.push_back(version.version);
+    for (const meta::v1::GroupVersionForDiscovery& version : in.versions) {
+      if (!version.version.empty()) out.versions.push_back(version.version);
+    }
     out.preferred_version = in.preferred_version.version;
     if (out.preferred_version.empty() && !out.versions.empty()) out.preferred_version = out.versions.front();
     groups.push_back(std::move(out));

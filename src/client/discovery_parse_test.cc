@@ -147,6 +147,13 @@ TEST(Contract13Split, AGroupWithNothingButStaleVersionsStaysWithoutVersions) {
   EXPECT_EQ(root.failures.size(), 1u);
 }
 
+TEST(Contract13Split, AVersionWithoutANameIsLeftOut) {
+  EXPECT_THAT(Parse(Aggregated({{"apps", {{"", {{"deployments", "Deployment"}}}, {"v1"}}}})).groups.at(0).versions, ElementsAre("v1"));
+  EXPECT_THAT(ParseDiscoveryRoot(DiscoveryForm::kLegacy, true, R"({"versions":["","v1"]})")->groups.at(0).versions, ElementsAre("v1"));
+  const auto legacy = ParseDiscoveryRoot(DiscoveryForm::kLegacy, false, R"({"groups":[{"name":"x","versions":[{"version":""}]}]})");
+  EXPECT_THAT(legacy->groups.at(0).versions, IsEmpty());
+}
+
 TEST(Contract13Split, TheOlderAggregatedFormReadsAlike) {
   const std::vector<TestGroup> groups = {{"apps", {{"v1", {{"deployments", "Deployment", true, "deployment", {"deploy"}}}}}}};
   const DiscoveryRoot old = ParseDiscoveryRoot(DiscoveryForm::kV2Beta1, false, Aggregated(groups, "v2beta1")).value();

@@ -462,6 +462,46 @@ TEST(TransportFaultTest, GoAwayBeforeTheRequestWasTaken) {
   EXPECT_TRUE(transport->RoundTrip(Patient(), Get("/")));
 }
 
+// A server that does not wait for the body, as with 401: its answer is there at once all the same.
+TEST(TransportFaultTest, AnswerBeforeTheBodyWasSent) {
+  Http2Server server([](H2Peer& http, RawPeer&, int) {
+    for (;;) {
+      const std::uint32_t stream = http.NextRequest();
+      if (stream == 0) return;
+      (void)http.Send(H2Headers(stream, false) + H2Frame(0, 1, stream, "early"));
+    }
+  });
+  const auto transport = TransportTo(server.port());
+  for (int i = 0; i < 100; ++i) {
+    HttpRequest request = Post("/");
+    if (i % 4 == 3) request.body = std::string(50'000, 'x');  // the window of a connection is 65535
+    const Result<HttpResponse> answer = transport->RoundTrip(Patient(), request);
+    ASSERT_TRUE(answer) << i << " " << answer.error().ToString();
+    EXPECT_EQ(answer->body, "early");
+    if (i % 4 == 3) transport->CloseConnections();
+  }
+}
+
+// The same, with the reset that Go's server sends behind such an answer: the answer, or an error, but no waiting.
+TEST(TransportFaultTest, AnswerBeforeTheBodyWasSentAndAReset) {
+  Http2Server server([](H2Peer& http, RawPeer&, int) {
+    for (;;) {
+      const std::uint32_t stream = http.NextRequest();
+      if (stream == 0) return;
+      (void)http.Send(H2Headers(stream, false) + H2Frame(0, 1, stream, "early") + H2Reset(stream, 0));
+    }
+  });
+  const auto transport = TransportTo(server.port());
+  for (int i = 0; i < 50; ++i) {
+    const Result<HttpResponse> answer = transport->RoundTrip(Patient(), Post("/"));
+    if (answer) {
+      EXPECT_EQ(answer->body, "early");
+    } else {
+      EXPECT_EQ(answer.error().kind(), ErrorKind::kTransport) << answer.error().ToString();
+    }
+  }
+}
+
 // A refused stream was not taken: even a POST goes to another connection.
 TEST(TransportFaultTest, RefusedStreamIsSentAgain) {
   std::atomic<int> taken = 0;

@@ -133,7 +133,8 @@ void IoLoop::Run() {
       if (fd != wake_) OnEvent(fd, events[i].events);
     }
     while (TakeCommands()) {
-      const bool several = taken_.size() > 1;
+      // Requests that come together go out together, and so do the head and the body of one.
+      const bool several = taken_.size() > 1 || (taken_.front().call != nullptr && !taken_.front().call->request.body.empty());
       if (several) Cork();
       for (Command& command : taken_) Handle(command);
       taken_.clear();
@@ -141,6 +142,7 @@ void IoLoop::Run() {
       if (several) Uncork();
     }
     RunTimers();
+    RunEarly();
     if (next_check_ && *next_check_ <= now_) CheckHealth();
     if (settings_->options.tls != nullptr && now_ >= next_tls_check_) CheckTls();
     DropOldPools();
@@ -200,6 +202,20 @@ void IoLoop::RunTimers() {
     CollectDone();
     StartWaiting();
   }
+}
+
+// A server may answer before it has the whole body, as with 401. The stream then ends when our side has sent its end, and libcurl does not
+// see that: it looks only where something comes in. So these are made to look again.
+void IoLoop::RunEarly() {
+  if (early_.empty()) return;
+  const std::vector<Transfer*> all = std::exchange(early_, {});
+  for (Transfer* transfer : all) {
+    curl_off_t sent = 0;
+    curl_easy_getinfo(transfer->easy.get(), CURLINFO_SIZE_UPLOAD_T, &sent);
+    if (static_cast<std::uint64_t>(sent) < transfer->call->request.body.size()) early_.push_back(transfer);
+    if (!transfer->paused) Pool::Poke(*transfer);
+  }
+  RunTimers();
 }
 
 void IoLoop::CollectDone() {
@@ -411,6 +427,7 @@ void IoLoop::StartCall(const std::shared_ptr<Call>& call) {
 void IoLoop::Forget(Transfer& transfer) {
   if (transfer.paused) Paused(-1);
   transfer.paused = false;
+  if (transfer.body_set) std::erase(early_, &transfer);
   if (transfer.call != nullptr) {
     --in_curl_;
     streaming_in_curl_ -= transfer.call->request.streaming ? 1 : 0;

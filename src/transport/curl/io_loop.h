@@ -48,6 +48,8 @@ class IoLoop {
   void WatchHealth(Connection& connection);
   void SawVersion(int major) { http1_ = major == 1; }
   void Remember(Transfer& transfer, const Error& cause) { causes_.insert_or_assign(&transfer, cause); }
+  // Its answer has begun, and its body may not be sent yet.
+  void AnsweredEarly(Transfer& transfer) { early_.push_back(&transfer); }
   void Paused(int change);
   std::uint64_t round() const { return round_; }
   static void PublishHead(Call& call);
@@ -76,11 +78,12 @@ class IoLoop {
   bool TakeCommands();
   void Handle(Command& command);
   void Register(int fd, Watched& watched, std::uint32_t events);
-  // Requests that come together go out together: libcurl sends each by itself.
+  // What libcurl sends between them goes out at once.
   void Cork();
   void Uncork();
   void OnEvent(int fd, std::uint32_t events);
   void RunTimers();
+  void RunEarly();
   void CollectDone();
   void CollectDone(Pool& pool);
 
@@ -122,6 +125,7 @@ class IoLoop {
   Pool* current_ = nullptr;
   std::vector<Watched> watched_;  // by descriptor
   std::vector<int> corked_;
+  std::vector<Transfer*> early_;  // see RunEarly
   std::unordered_map<Transfer*, Error> causes_;
   TimePoint now_{};
   std::optional<TimePoint> next_check_;

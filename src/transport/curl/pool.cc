@@ -389,6 +389,7 @@ void Pool::OnHeadEnd(Transfer& transfer) {
   Call& call = *transfer.call;
   if (call.response.code / 100 == 1 && call.response.code != 101) return;  // the real answer follows
   transfer.head_done = true;
+  if (transfer.body_set) transfer.pool->loop_.AnsweredEarly(transfer);
   if (!transfer.encoding->empty() && call.response.headers.Has("Content-Encoding") &&
       call.response.headers.Get("Content-Encoding") != "identity") {
     // As it is handed on, it is neither compressed nor that long.
