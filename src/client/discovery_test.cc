@@ -491,6 +491,21 @@ TEST_F(Contract13MemoryCache, InvalidateKeepsWhatTheServerConfirms) {
   EXPECT_EQ(api_->last().headers.Get("If-None-Match"), "\"one\"");
 }
 
+TEST_F(Contract13MemoryCache, WhatWasReadBeforeInvalidateIsNotRemembered) {
+  ServeAggregated(*api_, Plain());
+  const Discovery discovery(ClientOf(api_));
+  api_->Set("/api", [&](const Context&, const HttpRequest&) -> Result<HttpResponse> {
+    discovery.Invalidate();  // in the middle of the load
+    ServeAggregated(*api_, Plain());
+    HttpResponse response;
+    response.code = 404;
+    return response;
+  });
+  EXPECT_EQ(discovery.Apis(ctx_).value()->FindGroup(""), nullptr);
+  EXPECT_FALSE(discovery.fresh());
+  EXPECT_NE(discovery.Apis(ctx_).value()->FindGroup(""), nullptr);
+}
+
 TEST_F(Contract13MemoryCache, ARefreshThatFailsKeepsWhatIsKnown) {
   ServeAggregated(*api_, Plain());
   const Discovery discovery(ClientOf(api_));

@@ -91,10 +91,11 @@ TEST_F(Contract13Mapper, OfSeveralGroupsTheOneThatTheServerHasFirst) {
   EXPECT_THAT(all, ElementsAre("", "events.k8s.io"));
 }
 
-TEST_F(Contract13Mapper, CoreComesFirstAlsoWhereTheServerHasItLater) {
-  // As from a server whose /apis has a group before: rank is by rule, not by luck.
-  ServeAggregated(*api_, {{"aaa", {{"v1", {{"pods", "Pod"}}}}}, Plain()[0]});
-  EXPECT_EQ(Name(New().ForResource(ctx_, {"", "", "pods"})), "/v1, Resource=pods");
+TEST_F(Contract13Mapper, CoreV1ComesFirstWhateverElseTheServerPrefers) {
+  ServeAggregated(*api_, {{"", {{"v2", {{"pods", "Pod"}}}, {"v1", {{"pods", "Pod"}}}}}, {"aaa", {{"v1", {{"pods", "Pod"}}}}}});
+  const RestMapper mapper = New();
+  EXPECT_EQ(Name(mapper.ForResource(ctx_, {"", "", "pods"})), "/v1, Resource=pods");
+  EXPECT_EQ(Name(mapper.ForKind(ctx_, GroupKind{"", "Pod"})), "/v1, Resource=pods");
 }
 
 TEST_F(Contract13Mapper, ResourcesByPluralSingularAndAnyCase) {
@@ -210,12 +211,14 @@ TEST_F(Contract13Mapper, AResourceIsUsedInItsPreferredVersion) {
 
 TEST_F(Contract13ShortNames, AFullNameWinsOverAShortOne) {
   ServeAggregated(*api_, {{"", {{"v1", {{"pods", "Pod", true, "pod", {"po"}}}}}},
-                          {"a", {{"v1", {{"others", "Other", true, "other", {"pod", "things"}}}}}},
+                          {"a", {{"v1", {{"others", "Other", true, "other", {"pod", "things"}}}}, {"v9", {{"others", "Other"}}}}},
                           {"b", {{"v1", {{"things", "Thing", true, "thing"}}}}}});
   const RestMapper mapper = New();
   EXPECT_EQ(Name(mapper.ForArgument(ctx_, "pod")), "/v1, Resource=pods");
   EXPECT_EQ(Name(mapper.ForArgument(ctx_, "things")), "b/v1, Resource=things");
   EXPECT_EQ(Name(mapper.ForArgument(ctx_, "pod.a")), "a/v1, Resource=others");
+  // Also where it is not in the version that is wanted: the short name means something else.
+  EXPECT_TRUE(IsNoMatch(mapper.ForResource(ctx_, {"", "v9", "things"}).error()));
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
