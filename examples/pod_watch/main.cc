@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   Result<kube::Watcher<Pod>> watcher =
       client->Watch<Pod>(ctx, {.ns = client->default_namespace(), .bookmarks = true, .timeout_seconds = timeout});
   if (!watcher) return Fail(watcher.error());
+  std::cout << "watching the pods of namespace " << client->default_namespace() << std::endl;
   for (;;) {
     const Result<std::optional<kube::WatchEvent<Pod>>> event = watcher->Next(ctx);
     if (!event) return kube::IsCancelled(event.error()) ? 0 : Fail(event.error());

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-PATIENCE = 30
+PATIENCE = 120
 
 
 def wait_for(condition):

@@ -56,6 +56,7 @@ class Run:
 def scenario(run, work, real):
     # The watch sees what the other example does.
     with Background(run.program("pod_watch"), os.path.join(work, "watch.log")) as watch:
+        run.check("pod_watch starts", bool(watch.wait_text("watching the pods of namespace default\n")), watch.text())
         created = "created pod client-test\nmap[app:client-test]\nmap[patch:v1]\ndeleted pod client-test\n"
         run.expect("pod_crud", equals=created)
         seen = watch.wait_text("(?s)added event from client-test.*modified event from client-test.*deleted event from client-test")
