@@ -98,6 +98,23 @@ function(kube_add_room_test room)
   kube_add_gtest(${room}_test SOURCES ${ARG_SOURCES} DEPS ${room} ${ARG_DEPS} PRIVATE_DEPS ${ARG_PRIVATE_DEPS} LABELS unit)
 endfunction()
 
+# kube_add_test_helper(<name> SOURCES <files> DEPS <rooms> FOR <test binaries>)
+# A program that these test binaries start (StartHelper of base/helper_test_util.h). It lies beside them: same CMakeLists.txt.
+function(kube_add_test_helper name)
+  if(NOT KUBEXX_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;FOR")
+  add_executable(${name} ${ARG_SOURCES})
+  kube_target_defaults(${name})
+  foreach(dep IN LISTS ARG_DEPS)
+    target_link_libraries(${name} PRIVATE kubexx_${dep})
+  endforeach()
+  foreach(test IN LISTS ARG_FOR)
+    add_dependencies(${test} ${name})
+  endforeach()
+endfunction()
+
 # kube_add_fuzzer(<name> SOURCES <files> [DEPS <rooms>] [PRIVATE_DEPS <targets>])
 # SOURCES define LLVMFuzzerTestOneInput; seeds lie in tests/fuzz/corpus/<name>/.
 #   with KUBEXX_FUZZ   the libFuzzer program fuzz_<name>, and the ctest test fuzz.<name> (label slow) that runs it for a while

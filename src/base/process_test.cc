@@ -15,14 +15,11 @@
 #include <sstream>
 #include <thread>
 
-#include "testing/rerun_test_util.h"
+#include "base/helper_test_util.h"
 
 namespace kube::internal {
 namespace {
 
-using kube::testing::internal::ReportAndWait;
-using kube::testing::internal::RunTestInAnotherProcess;
-using kube::testing::internal::WaitForReport;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -39,7 +36,8 @@ bool Exists(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
 
 // Until the process is gone or a zombie that nobody has collected yet.
 bool WaitUntilDead(pid_t pid) {
-  while (std::chrono::steady_clock::now() < Soon()) {
+  const auto until = Soon();
+  while (std::chrono::steady_clock::now() < until) {
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     std::string text;
     if (!std::getline(stat, text)) return true;
@@ -213,17 +211,13 @@ TEST_F(ProcessTest, CanStayInTheGroupOfItsParent) {
   EXPECT_EQ(exit->signal, SIGTERM);
 }
 
-TEST_F(ProcessTest, DISABLED_StartsAndWaits) {
-  auto process = Process::Start({.argv = {"/bin/sleep", "1000"}});
-  ReportAndWait(process ? std::to_string((*process)->pid()) : "0");
-}
-
 TEST_F(ProcessTest, DiesWithItsParent) {
-  std::unique_ptr<Process> parent = RunTestInAnotherProcess("ProcessTest.DISABLED_StartsAndWaits", Path("report"));
-  ASSERT_NE(parent, nullptr);
-  const pid_t grandchild = static_cast<pid_t>(std::stol(WaitForReport(Path("report"))));
+  const Helper parent = StartHelper({"process_test_helper"});
+  ASSERT_NE(parent.process, nullptr);
+  ASSERT_NE(parent.line, "");
+  const pid_t grandchild = static_cast<pid_t>(std::stol(parent.line));
   EXPECT_TRUE(Exists(grandchild));
-  kill(parent->pid(), SIGKILL);
+  kill(parent.process->pid(), SIGKILL);
   EXPECT_TRUE(WaitUntilDead(grandchild));
 }
 

@@ -12,10 +12,10 @@
 #include <fstream>
 #include <thread>
 
+#include "base/helper_test_util.h"
 #include "kube/codec/json.h"
 #include "testing/assets.h"
 #include "testing/http.h"
-#include "testing/rerun_test_util.h"
 #include "testing/temporary_directory.h"
 
 namespace kube::testing {
@@ -266,21 +266,11 @@ TEST(ControlPlaneStartTest, StartEndsWithItsContext) {
   EXPECT_TRUE(IsCancelled(plane.error())) << plane.error().ToString();
 }
 
-TEST(ControlPlaneStartTest, DISABLED_StartsAndWaits) {
-  Result<std::unique_ptr<ControlPlane>> plane = ControlPlane::Start(Soon());
-  ASSERT_TRUE(plane) << plane.error().ToString();
-  internal::ReportAndWait((*plane)->directory() + " " + std::to_string((*plane)->pid(Part::kEtcd)) + " " +
-                          std::to_string((*plane)->pid(Part::kApiServer)));
-}
-
 TEST(ControlPlaneStartTest, NothingIsLeftWhenTheTestIsKilled) {
   SKIP_WITHOUT_PROGRAMS();
-  auto scratch = internal::TemporaryDirectory::Create("kubexx-kill-test");
-  ASSERT_TRUE(scratch);
-  const std::string report = (*scratch)->path() + "/report";
-  std::unique_ptr<internal::Process> other = internal::RunTestInAnotherProcess("ControlPlaneStartTest.DISABLED_StartsAndWaits", report);
-  ASSERT_NE(other, nullptr);
-  std::istringstream words(internal::WaitForReport(report));
+  const kube::internal::Helper other = kube::internal::StartHelper({"testing_test_helper", "control-plane"});
+  ASSERT_NE(other.process, nullptr);
+  std::istringstream words(other.line);
   std::string directory;
   int etcd = 0;
   int apiserver = 0;
@@ -288,7 +278,7 @@ TEST(ControlPlaneStartTest, NothingIsLeftWhenTheTestIsKilled) {
   EXPECT_TRUE(IsAlive(etcd));
   EXPECT_TRUE(IsAlive(apiserver));
   EXPECT_TRUE(std::filesystem::exists(directory + "/etcd"));
-  kill(other->pid(), SIGKILL);
+  kill(other.process->pid(), SIGKILL);
   EXPECT_TRUE(WaitUntilDead(etcd));
   EXPECT_TRUE(WaitUntilDead(apiserver));
   for (int i = 0; i < 2000 && std::filesystem::exists(directory); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "testing/rerun_test_util.h"
+#include "base/helper_test_util.h"
 
 namespace kube::testing::internal {
 namespace {
@@ -43,23 +43,12 @@ TEST(TemporaryDirectoryTest, IsRemovedWithItsContents) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST(TemporaryDirectoryTest, DISABLED_MakesOneAndWaits) {
-  auto made = TemporaryDirectory::Create(Prefix());
-  ASSERT_TRUE(made);
-  std::ofstream((*made)->path() + "/file") << "x";
-  ReportAndWait((*made)->path());
-}
-
 TEST(TemporaryDirectoryTest, IsRemovedWhenItsProcessIsKilled) {
-  auto own = TemporaryDirectory::Create(Prefix());
-  ASSERT_TRUE(own);
-  const std::string report = (*own)->path() + "/report";
-  std::unique_ptr<Process> other = RunTestInAnotherProcess("TemporaryDirectoryTest.DISABLED_MakesOneAndWaits", report);
-  ASSERT_NE(other, nullptr);
-  std::string path = WaitForReport(report);
-  path = path.substr(0, path.find('\n'));
+  const kube::internal::Helper other = kube::internal::StartHelper({"testing_test_helper", "directory", Prefix()});
+  ASSERT_NE(other.process, nullptr);
+  const std::string path = other.line.substr(0, other.line.find('\n'));
   ASSERT_TRUE(fs::exists(path + "/file")) << path;
-  kill(other->pid(), SIGKILL);
+  kill(other.process->pid(), SIGKILL);
   EXPECT_TRUE(WaitUntilGone(path));
 }
 

@@ -41,10 +41,10 @@ struct TransportStats;
 
 struct ClientOptions {
   std::shared_ptr<MetricsSink> metrics{};                    // rest_client_*; null: none
-  std::function<void(const ApiWarning&)> warning_handler{};  // empty: logged, each text once
+  std::function<void(const ApiWarning&)> warning_handler{};  // on the thread of the call; empty: logged, each text once
   std::shared_ptr<RateLimiter> rate_limiter{};               // wins over the config's qps and burst
   int max_retries = 10;
-  // Put around the connection, inside of credentials, retries and limits; sees every attempt as it is sent but for Authorization.
+  // Put around the connection, inside of credentials, retries and limits; sees every attempt as it is sent, Authorization included.
   std::function<std::shared_ptr<Transport>(std::shared_ptr<Transport>)> wrap_transport{};
   // In the place of the network: for tests. Nothing of the config that concerns connections counts then.
   std::shared_ptr<Transport> transport{};
@@ -54,13 +54,15 @@ struct ClientOptions {
 // A cheap handle: copies share one connection, one rate limit and one I/O thread.
 //
 // Thread safety: all functions may be called from many threads at once.
-// Lifetime: the connection ends with the last copy; calls that wait meanwhile hold it.
+// Lifetime: the connection ends with the last copy, of which ResourceClients, Discovery and RestMapper hold one; calls that wait meanwhile
+//   hold it. Watches and logs end with it, exec sessions and forwarded ports do not.
 // Blocking and cancellation, errors, cost: as ResourceClient.
 class KUBE_EXPORT Client {
  public:
-  // Errors: kConfig. Nothing is sent: a server that is not there is found out by the first call.
+  // Reads the files that the config names. Nothing is sent: a server that is not there is found out by the first call.
+  // Errors: kConfig; kAuth for an auth provider that is not supported.
   static Result<Client> FromConfig(const ClientConfig& config, ClientOptions options = {});
-  // As kubectl finds its server.
+  // As kubectl finds its server. Errors: those of LoadConfig (IsEmptyConfig ...) and FromConfig.
   static Result<Client> FromEnvironment(ClientOptions options = {});
 
   Client(const Client&) = default;
@@ -137,7 +139,8 @@ class KUBE_EXPORT Client {
   }
 
   // ---- Anything else ----
-  // A request as it is, with credentials, limits and retries: /healthz, /metrics, a proxied service. Codes of 400 and more are errors.
+  // A request as it is, with credentials, limits and retries: /healthz, /metrics, a proxied service. Codes other than
+  // 200 to 206 are errors, with what the server said.
   Result<HttpResponse> Raw(const Context& ctx, HttpRequest request) const;
   // What requests go through, credentials and all; for code that builds on HTTP itself.
   const std::shared_ptr<Transport>& transport() const;
@@ -145,6 +148,7 @@ class KUBE_EXPORT Client {
   TransportStats transport_stats() const;
 
   const internal::ClientCore& core() const { return *core_; }
+  const std::shared_ptr<const internal::ClientCore>& shared_core() const { return core_; }
 
  private:
   explicit Client(std::shared_ptr<const internal::ClientCore> core) : core_(std::move(core)) {}

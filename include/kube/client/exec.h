@@ -113,14 +113,15 @@ class KUBE_EXPORT RemoteCommand {
   std::unique_ptr<Impl> impl_;
 };
 
-// `ctx` is the context of the whole session, not of its start alone.
-// Errors: kInvalid for options that make no sense, and nothing was sent then; kApi where the server refused, with what it said.
+// `ctx` is the context of the whole session, not of its start alone. Returns when the server has taken the session.
+// Errors: kInvalid for options that make no sense, and nothing was sent then; kApi where the server refused, with what it said; otherwise
+// as ResourceClient.
 KUBE_EXPORT Result<RemoteCommand> StartExec(const Context& ctx, const Client& client, const ObjectKey& pod, CommandOptions options);
 // To the main process of the container.
 KUBE_EXPORT Result<RemoteCommand> StartAttach(const Context& ctx, const Client& client, const ObjectKey& pod, CommandOptions options);
 
-// Runs a command to its end. An exit code other than 0 is no error. Errors: as StartExec and Wait; kInvalid for stdin_data where the server
-// speaks v4 only: the command would wait for more forever.
+// Runs a command to its end, or until the context stops. An exit code other than 0 is no error.
+// Errors: as StartExec and Wait; kInvalid for stdin_data where the server speaks v4 only: the command would wait for more forever.
 KUBE_EXPORT Result<ExecResult> Exec(const Context& ctx, const Client& client, const ObjectKey& pod, const ExecOptions& options);
 
 }  // namespace kube

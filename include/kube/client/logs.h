@@ -50,7 +50,7 @@ struct LogOptions {
 // A log that is being read.
 //
 // Thread safety: one reader at a time; Close from any thread.
-// Lifetime: destroying it ends the request. Independent of the Client that made it.
+// Lifetime: destroying it ends the request. It may outlive the last copy of the Client: it then fails with kClosed.
 // Blocking and cancellation: waits for bytes; a context that stops ends the call within 100 ms and loses nothing: the next call goes on.
 // Errors: kTransport where the connection broke, kTimeout, kCancelled, kClosed after Close.
 // Cost: a reader that does not read holds at most 256 KiB, then the server waits.
@@ -76,6 +76,7 @@ class KUBE_EXPORT LogStream {
   bool ended_ = false;
 };
 
+// Waits for the beginning of the answer; `ctx` counts no longer than that.
 // Errors: as ResourceClient's verbs; kApi with the server's message for a pod or container that is not there or has not started.
 KUBE_EXPORT Result<LogStream> StreamLogs(const Context& ctx, const Client& client, const ObjectKey& pod, const LogOptions& options = {});
 // All of it. Errors: as StreamLogs; kTransport (ResponseTooLarge) beyond max_total_bytes. Not with `follow`: that has no end (kInvalid).

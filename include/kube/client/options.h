@@ -2,6 +2,9 @@
 //
 //   client.List<Pod>(ctx, {.ns = "default", .label_selector = "app=web", .limit = 500});
 //   client.Delete<Pod>(ctx, key, {.propagation = "Foreground"});
+//
+// Thread safety: plain structs. Nothing is checked here: what makes no sense is an error of the verb (kInvalid) or of the server
+// (IsBadRequest, IsInvalid).
 #pragma once
 
 #include <concepts>

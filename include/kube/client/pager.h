@@ -12,6 +12,9 @@
 // server forgets that moment ends with IsResourceExpired; ListAllPages then reads everything once more in one go.
 //
 // Thread safety: one thread.
+// Lifetime: holds the ResourceClient and the context. Iterators belong to their Pager, and what they point to is there until the next ++.
+// Blocking and cancellation: where the next page is needed, until it is there or the context stops.
+// Errors: those of ResourceClient::List; the range is over after one.
 // Cost: one request for each page of 500 (ListOptions::limit changes that).
 #pragma once
 

@@ -51,11 +51,14 @@ struct PortForwardOptions {
 //
 // Thread safety: one reader and one writer at a time; Close from any thread.
 // Lifetime: destroying it closes it. May outlive its forwarder: it then fails.
+// Blocking and cancellation: each function ends within 100 ms when its context stops. A write that is stopped in the middle of its bytes
+//   ends the forwarder, with all its connections.
+// Errors: those of the context; kTransport where the connection is lost; kClosed after Close, or once the forwarder has stopped.
 class KUBE_EXPORT PortForwardStream {
  public:
   virtual ~PortForwardStream();
-  // Waits for at least one byte; 0 when the pod sends no more. Errors: those of the context; kTransport with what the pod's node said
-  // where it could not connect, or where the connection is lost; kClosed after Close.
+  // Waits for at least one byte; 0 when the pod sends no more. Errors: also IsPortForwardFailure with what the pod's node said where it
+  // could not connect.
   virtual Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) = 0;
   virtual Result<void> Write(const Context& ctx, std::string_view bytes) = 0;
   // No more will be written; reading goes on.
@@ -82,6 +85,7 @@ class KUBE_EXPORT PortForwarder {
   // In the order of the options, with the local ports that were found.
   const std::vector<ForwardedPort>& ports() const;
   // A connection to any port of the pod. That nobody listens there comes out when it is read from.
+  // Errors: why forwarding has ended, kClosed after Stop; those of the context; kTimeout where the server takes more than 30 s.
   Result<std::unique_ptr<PortForwardStream>> Dial(const Context& ctx, std::uint16_t port);
   // Waits for the end. Ok after Stop. Errors: IsLostConnectionToPod; IsPortForwardFailure, because any failure of the pod's node ends
   // everything, as with kubectl; the error of the context that it was started with; that of `ctx`, and forwarding goes on.
@@ -98,7 +102,7 @@ class KUBE_EXPORT PortForwarder {
 
 // `ctx` is the context of all of it, not of the start alone. Returns when all local ports are open.
 // Errors: kInvalid for options that make no sense; kApi where the server refused, with what it said; kTransport where it cannot be reached,
-// or a local port cannot be had.
+// or a local port cannot be had; kTimeout where it does not answer within 60 s.
 KUBE_EXPORT Result<PortForwarder> ForwardPorts(const Context& ctx, const Client& client, const ObjectKey& pod,
                                                const PortForwardOptions& options);
 

@@ -10,6 +10,7 @@
 // Client has the same verbs with the type as a parameter: client.Get<Pod>(ctx, key).
 //
 // Thread safety: as Client; copies are cheap.
+// Lifetime: as a copy of its Client: the connection stays as long as it does.
 // Blocking and cancellation: each call waits for its answer, and ends within 100 ms when the context stops.
 // Errors: kApi with what the server said (IsNotFound(e) and so on), kTransport, kTimeout, kCancelled, kAuth, kDecode; kInvalid where the
 //   call cannot be right (no name, a namespace that is missing or that the object contradicts), and nothing was sent then.

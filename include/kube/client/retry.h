@@ -8,8 +8,10 @@
 //     return updated ? Result<void>() : updated.error();
 //   });
 //
-// Blocking: until the function succeeds, fails otherwise, or the attempts are used up. Errors: the function's; after the last attempt the
-// last conflict, not a timeout; the context's where it stops before the first conflict.
+// Thread safety: the function is called on the calling thread.
+// Blocking and cancellation: until the function succeeds, fails otherwise, or the attempts are used up; the pauses end with the context.
+// Errors: the function's; after the last attempt the last conflict, not a timeout; the context's where it stops before the first conflict.
+// Cost: what the function costs, for each attempt.
 #pragma once
 
 #include <chrono>

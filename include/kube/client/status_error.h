@@ -2,6 +2,8 @@
 //
 //   Error e = StatusToError(status);             // IsNotFound(e), e.message(), e.causes() ...
 //   meta::v1::Status s = ErrorToStatus(e);       // for servers and webhooks
+//
+// Thread safety: functions of their arguments alone; they neither block nor fail.
 #pragma once
 
 #include "kube/base/error.h"

@@ -6,9 +6,12 @@
 //
 // Reads the object, then watches it, and starts over where the watch ends or has to: no polling, and nothing is missed.
 //
-// Blocking and cancellation: until the condition holds or the context stops; give it a deadline. Errors: those of the context, with what
-// was last seen of the object in its message; those of the server that waiting cannot mend (IsForbidden, IsUnauthorized, IsInvalid).
-// Connections that break and servers that restart are waited out.
+// Thread safety: as ResourceClient; the condition is called on the calling thread.
+// Blocking and cancellation: until the condition holds or the context stops; give it a deadline.
+// Errors: those of the context, with what was last seen of the object in its message; those that waiting cannot mend (IsForbidden,
+//   IsUnauthorized, IsInvalid, IsNotFound of the resource, kInvalid, kDecode). Connections that break and servers that restart are waited
+//   out.
+// Cost: one list and one watch of a single object, and again each time that the watch ends.
 #pragma once
 
 #include <functional>

@@ -3,16 +3,19 @@
 //   Result<Watcher<Pod>> watcher = client.Watch<Pod>(ctx, {.ns = "default", .resource_version = list->metadata.resource_version});
 //   for (;;) {
 //     Result<std::optional<WatchEvent<Pod>>> event = watcher->Next(ctx);
-//     if (!event) return event.error();          // the connection broke, the context stopped, or bytes that are no event
-//     if (!*event) break;                        // the server ended the watch, as it does every few minutes: watch again
+//     if (!event) return event.error();          // the context stopped
+//     if (!*event) break;                        // the server ended it, as it does every few minutes, or its connection broke: watch again
 //     ...
 //   }
 //
 // A watch alone is not a cache: it ends often, and after 410 Gone everything has to be listed anew. Informers (room cache) do that.
 //
 // Thread safety: one thread calls Next; Stop from any thread.
-// Lifetime: destroying it ends the watch. Independent of the Client that made it.
-// Blocking and cancellation: Next waits for the next event; the context ends it within 100 ms, and the watch can go on afterwards.
+// Lifetime: destroying it ends the watch. It may outlive the last copy of the Client: the watch is over then.
+// Blocking and cancellation: Next waits for the next event; the context ends it within 100 ms, and the watch can go on afterwards. The
+//   context that the watch was opened with counts until the server has answered.
+// Errors: those of the context alone. What the server says, and bytes that are no event, come as an event of kError; a connection that
+//   breaks is the end of the watch.
 // Cost: bytes are decoded on the thread that calls Next, never on the I/O thread. A watcher that nobody reads holds at most
 //   stream_buffer bytes, then the server waits.
 #pragma once
@@ -40,7 +43,8 @@ struct WatchEvent {
   WatchEventType type = WatchEventType::kAdded;
   // Of a deletion its last state; of a bookmark only kind and metadata.resourceVersion (and annotations); of an error nothing.
   T object{};
-  // Of kError what the server said, as for any other call: IsGone(e) and IsResourceExpired(e) mean list again.
+  // Of kError what the server said, as for any other call: IsGone(e) and IsResourceExpired(e) mean list again. kDecode for an event that
+  // could not be read.
   std::optional<Error> error;
 };
 
@@ -52,6 +56,8 @@ class KUBE_EXPORT WatchStream {
   // False at the end of the watch. `object` points to an empty T.
   virtual Result<bool> Next(const Context& ctx, WatchEventType& type, void* object, std::optional<Error>& error) = 0;
   virtual void Stop() = 0;
+  // The next event, or the end, is here: Next would not wait. May be false although it is.
+  virtual bool Ready() const { return false; }
 };
 }  // namespace internal
 

@@ -2,7 +2,8 @@
 //
 //   Result<ClientConfig> config = LoadConfig();            // load.h: $KUBECONFIG, ~/.kube/config, in-cluster
 //   config->qps = 50;
-//   Result<Client> client = Client::Create(*config);
+//   config->burst = 100;
+//   Result<Client> client = Client::FromConfig(*config);
 //
 // A plain struct: copy it, change it, compare nothing. Secrets are SecretStrings, and ToString() shows none of them.
 // Thread safety: as any plain struct. Nothing here blocks or reads a file.
@@ -61,7 +62,8 @@ struct ExecConfig {
 struct AuthProviderConfig {
   std::string name;
   std::map<std::string, std::string> config;
-  // Called with the new settings after a refresh, so that a kubeconfig can be written back. May be empty.
+  // Called with the new settings after a refresh, so that a kubeconfig can be written back, on the thread that asked for credentials. Its
+  // error is logged. May be empty.
   std::function<Result<void>(const std::map<std::string, std::string>&)> persist;
   Value unknown;
 };
@@ -103,7 +105,7 @@ struct KUBE_EXPORT ClientConfig {
   bool disable_http2 = false;
   std::string user_agent;              // empty: DefaultUserAgent()
   double qps = 0;                      // 0: 5; less than 0: no limit
-  int burst = 0;                       // 0: 10
+  int burst = 0;                       // 0: 10; a qps of more than 0 needs one of its own
   std::chrono::nanoseconds timeout{};  // of each request that is no watch; 0: none
   // Accept and Content-Type of typed calls; empty: protobuf for built-in kinds, JSON for others.
   std::string content_type;

@@ -45,7 +45,7 @@ struct ClientCertificate {
 };
 
 // Thread safety: all functions from many threads at once.
-// Lifetime: as long as anybody holds it; it keeps no thread.
+// Lifetime: as long as anybody holds it, and for exec plugins a while longer (see MakeCredentials); it keeps no thread.
 // Cost: an answer from memory is a lock and the copy of a string.
 class KUBE_EXPORT CredentialSource {
  public:
@@ -92,7 +92,9 @@ struct CredentialOptions {
 
 // Token, token file, basic auth, exec plugin or OIDC, as the config says; one that gives nothing where it says nothing. A token, basic
 // auth or a client certificate keeps an exec plugin from being run. Equal exec configs of one process share one source, and so do OIDC
-// configs of one server, issuer, client and refresh token; then the first one's metrics count.
+// configs of one server, issuer, client and refresh token; then the first one's metrics count. The last 64 exec sources stay for the next
+// client that wants one.
+// Blocking: reads the token file. No plugin runs and no issuer is asked before the first Get.
 // Errors: kConfig for a config that cannot work; kAuth for an auth provider that is not supported (azure, gcp, ...).
 KUBE_EXPORT Result<std::shared_ptr<CredentialSource>> MakeCredentials(const ClientConfig& config,
                                                                       std::shared_ptr<Clock> clock = Clock::Real(),
@@ -114,7 +116,13 @@ struct TlsMaterial {
 //
 // It looks when it is asked, and has no thread: who keeps connections open asks at each request and at least once in five minutes, and
 // closes those of an older generation.
+// Example:
+//   std::shared_ptr<const TlsMaterial> now = tls->Current();
+//   if (now->generation != connection.generation) ...       // made with an old certificate: close it
+//
 // Thread safety: all functions from many threads at once.
+// Lifetime: as long as anybody holds it; it holds the credentials that it was given.
+// Blocking: for the reading of small files, never for a plugin. Errors: none, they are logged.
 // Cost: a lock; at most once a second the reading of two small files.
 class KUBE_EXPORT TlsSource {
  public:
@@ -125,6 +133,7 @@ class KUBE_EXPORT TlsSource {
 
 // `credentials` may give a plugin's certificate; it counts where the config has none. May be null.
 // `metrics` gets rest_client_transport_ca_reload_total {result,reason}. May be null.
+// Blocking: reads the files.
 // Errors: kConfig: a file that cannot be read, rubbish in the place of PEM, a key that does not fit its certificate, a CA with `insecure`.
 // A certificate that has expired is a warning in the log: the server decides.
 KUBE_EXPORT Result<std::shared_ptr<TlsSource>> MakeTlsSource(const ClientConfig& config, std::shared_ptr<CredentialSource> credentials,

@@ -11,6 +11,7 @@
 // Thread safety: plain structs. Files are locked by ModifyKubeconfig alone; it replaces them, so readers never see half of one.
 // Blocking: Load, LoadMerged, Flatten and Problems read small files; only ModifyKubeconfig waits.
 // Errors: kConfig. They name the file and the entry, and never repeat what may be secret; control characters come out as "U+001B".
+// Cost: files are read and parsed each time. For the start of a program, not for each request.
 #pragma once
 
 #include <functional>

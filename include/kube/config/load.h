@@ -11,6 +11,7 @@
 // Thread safety: the functions may be called from many threads at once, as long as nobody changes the environment meanwhile.
 // Blocking: they read small files. A token file is read once here and again by the credentials.
 // Errors are kConfig and say which file, which entry and what to do; they hold no secrets.
+// Cost: files are read and parsed each time. For the start of a program, not for each request.
 #pragma once
 
 #include <chrono>

@@ -4,6 +4,14 @@
 //   HttpRequest     what is sent
 //   HttpResponse    what came back: with the whole body, or with a stream to read it from
 //   BodyStream      a body that is read bit by bit
+//
+//   HttpRequest request{.target = "/api/v1/pods?watch=true", .streaming = true, .verb = "watch"};
+//   request.headers.Set("Accept", "application/json");
+//   Result<HttpResponse> answer = transport->RoundTrip(ctx, std::move(request));
+//   char buffer[4096];
+//   Result<std::size_t> got = answer->stream->Read(ctx, buffer, sizeof buffer);
+//
+// Thread safety: of headers, requests and answers as of any plain struct.
 #pragma once
 
 #include <chrono>
@@ -70,6 +78,7 @@ struct HttpRequest {
 
 // Thread safety: one reader at a time; Close from any thread.
 // Lifetime: destroying it ends the transfer. It may outlive the transport: it then fails with kClosed.
+// Blocking and cancellation: a Read whose context stops fails alone; the next one goes on where it was.
 class KUBE_EXPORT BodyStream {
  public:
   virtual ~BodyStream();
@@ -96,6 +105,9 @@ struct HttpResponse {
 // A connection that left HTTP: what exec, attach and port-forward speak over.
 //
 // Thread safety: one reader and one writer at a time; Close from any thread.
+// Lifetime: destroying it closes the connection. It may outlive the transport that made it.
+// Blocking and cancellation: a Read that is stopped loses nothing; of a Write that is stopped a part may be sent.
+// Errors: kTransport where the connection broke, kTimeout, kCancelled, kClosed after Close.
 class KUBE_EXPORT UpgradedConnection {
  public:
   virtual ~UpgradedConnection();

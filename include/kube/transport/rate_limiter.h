@@ -16,6 +16,8 @@
 namespace kube {
 
 // Thread safety: all functions from many threads at once.
+// Lifetime: shared by those who use it: several clients may have one limit together.
+// Blocking and cancellation: Wait alone, until its context stops.
 class KUBE_EXPORT RateLimiter {
  public:
   virtual ~RateLimiter();

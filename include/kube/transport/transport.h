@@ -26,7 +26,9 @@
 namespace kube {
 
 // Thread safety: all functions may be called from many threads at once.
-// Blocking: until the answer is there (its headers, for a streaming request) or the context stops; cancelling returns within 100 ms.
+// Lifetime: shared by those who use it. The streams and connections that it gave may outlive it.
+// Blocking and cancellation: until the answer is there (its headers, for a streaming request) or the context stops; cancelling returns
+// within 100 ms.
 // Errors: kTransport (its reason() is one of the names in transport_errors.h), kTimeout, kCancelled, kAuth, kClosed. An answer with any
 // HTTP code is no error here.
 class KUBE_EXPORT Transport {
