@@ -3,6 +3,8 @@
 #include <kube/api/apps/v1.h>
 #include <kube/api/core/v1.h>
 #include <kube/codec/diff.h>
+#include <kube/codec/field_selection.h>
+#include <kube/codec/footprint.h>
 #include <kube/codec/hash.h>
 #include <kube/codec/interner.h>
 #include <kube/codec/json.h>
@@ -15,6 +17,7 @@
 #include <cstddef>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <string_view>
 
 namespace {
@@ -194,6 +197,25 @@ void Interning(std::string_view pod_bytes) {
   for (int i = 0; i < 1000; ++i) cache.push_back(*kube::FromProtobuf<Pod>(pod_bytes, {.interner = &interner}));
   // [end]
   Check(interner.stats().hits > 0, "equal parts are shared");
+
+  // [footprint]
+  kube::Footprint memory;
+  for (const Pod& pod : std::as_const(cache)) memory.Add(pod);
+  bool shared = memory.real_bytes() < memory.logical_bytes();  // every block once; every block as often as it is referred to
+  // [end]
+  Check(shared, "shared parts count once");
+}
+
+void Selecting(std::string_view pod_bytes) {
+  // [fields]
+  kube::Result<kube::FieldSelection> fields = kube::FieldSelection::Without({"metadata.managedFields", "spec.containers.ports"});
+  kube::Result<Pod> slim = kube::FromProtobuf<Pod>(pod_bytes, {.fields = &*fields});
+
+  fields = kube::FieldSelection::Only({"spec.nodeName", "status.phase"});  // and apiVersion, kind, metadata
+  kube::Result<Pod> slimmer = kube::FromProtobuf<Pod>(pod_bytes, {.fields = &*fields});
+  // [end]
+  Check(slim->spec.containers.size() == 1 && slim->spec.containers[0].ports.empty(), "what is left out is not there");
+  Check(slimmer->metadata.name == "web" && slimmer->spec.containers.empty(), "what is not named is not there, but for metadata");
 }
 
 // [own]
@@ -266,6 +288,7 @@ int main() {
   AnyKind(*kube::ToJson(pod));
   Changes();
   Interning(*kube::ToProtobuf(pod));
+  Selecting(*kube::ToProtobuf(pod));
   Own();
   std::cout << (failures == 0 ? "all examples hold\n" : "some examples do not hold\n");
   return failures == 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-#include "kube/base/shared_mutex.h"
+#include "base/shared_mutex.h"
 
 #include <gtest/gtest.h>
 

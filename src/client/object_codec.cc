@@ -7,6 +7,7 @@
 
 #include "kube/base/mutex.h"
 #include "kube/client/status_error.h"
+#include "kube/codec/field_selection.h"
 #include "kube/codec/json.h"
 #include "kube/codec/protobuf.h"
 #include "kube/meta/v1.h"
@@ -81,6 +82,13 @@ Error NotUnderstood(std::string_view content_type, std::string_view body) {
 
 Error EmptyBody() { return Error::Decode("the server's answer is empty, where an object was expected"); }
 
+// A list as a Value: a selection of fields is about its items.
+Result<Value> ParseListJson(std::string_view body, DecodeOptions options) {
+  const FieldSelection of_items = options.fields == nullptr ? FieldSelection() : options.fields->ForItems();
+  options.fields = &of_items;
+  return ParseJson(body, options);
+}
+
 // From a whole object to its metadata; for servers that do not know how to leave the rest out.
 Result<void> TakeMetadata(const Value& value, PartialObjectMetadata& out) {
   Result<meta::v1::ObjectMeta> metadata =
@@ -103,7 +111,7 @@ Result<void> DecodeMetadataJson(std::string_view body, PartialObjectMetadata& ou
 
 Result<void> DecodeMetadataListJson(std::string_view body, AnyList& out, const DecodeOptions& options) {
   if (DecodeJson(ListTableOf(PartialObjectMetadata::kType), &out, body, options)) return {};
-  Result<Value> value = ParseJson(body, options);
+  Result<Value> value = ParseListJson(body, options);
   if (!value) return value.error();
   if (std::optional<Error> failure = StatusInJson(body)) return *failure;
   out = {};
@@ -201,7 +209,7 @@ Result<void> DecodeObjectList(const TypeInfo* type, bool metadata_only, std::str
   if (format == BodyFormat::kUnknown) return NotUnderstood(content_type, body);
   if (type == nullptr) {
     if (format != BodyFormat::kJson) return Error::Decode("the server answered with protobuf where JSON was asked for");
-    Result<Value> value = ParseJson(body, options);
+    Result<Value> value = ParseListJson(body, options);
     if (!value) return value.error();
     const DynamicObject read(*std::move(value));
     if (!read.is_list()) {
@@ -209,7 +217,9 @@ Result<void> DecodeObjectList(const TypeInfo* type, bool metadata_only, std::str
       return Error::Decode("the answer to a list has no items: it is of kind \"" + read.kind().str() + "\"");
     }
     auto& out = *static_cast<ObjectList<DynamicObject>*>(list);
-    Result<meta::v1::ListMeta> metadata = FromValue<meta::v1::ListMeta>(read["metadata"], options);
+    DecodeOptions of_metadata = options;
+    of_metadata.fields = nullptr;
+    Result<meta::v1::ListMeta> metadata = FromValue<meta::v1::ListMeta>(read["metadata"], of_metadata);
     if (!metadata) return metadata.error().WithContext("metadata");
     out.metadata = *std::move(metadata);
     out.items = read.Items();

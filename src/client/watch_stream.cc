@@ -148,9 +148,12 @@ class HttpWatchStream : public WatchStream {
       body_->Close();
       return true;
     }
-    Result<void> read = DecodeObject(type_, metadata_only_, content_type_, event.object, decode_, object);
+    // A bookmark is about the watch: what it says in its annotations is for whoever reads the watch, whatever fields are selected.
+    DecodeOptions decode = decode_;
+    if (type == WatchEventType::kBookmark) decode.fields = nullptr;
+    Result<void> read = DecodeObject(type_, metadata_only_, content_type_, event.object, decode, object);
     if (!read && !protobuf_ && ParseAnyJsonEvent(**frame, event)) {
-      read = DecodeObject(type_, metadata_only_, content_type_, event.object, decode_, object);
+      read = DecodeObject(type_, metadata_only_, content_type_, event.object, decode, object);
     }
     if (!read) return Failed(read.error().WithContext(std::string(event.type)), type, error);
     return true;
@@ -160,6 +163,8 @@ class HttpWatchStream : public WatchStream {
     stopped_ = true;
     body_->Close();
   }
+
+  bool Ready() const override { return over_ || stopped_ || splitter_.Ready(); }
 
  private:
   // Nothing at the end of the watch.
@@ -199,7 +204,7 @@ class HttpWatchStream : public WatchStream {
   const std::string what_;
   const bool protobuf_;
   const std::string content_type_;
-  FrameSplitter splitter_;
+  mutable FrameSplitter splitter_;  // Ready looks ahead
   const std::unique_ptr<BodyStream> body_;
   bool over_ = false;
   std::atomic<bool> stopped_ = false;
@@ -229,7 +234,22 @@ bool FrameSplitter::HasPartialFrame() const {
                      [](char c) { return !IsBlank(c); });
 }
 
-Result<std::optional<std::string_view>> FrameSplitter::Next() { return framing_ == Framing::kJson ? NextJson() : NextMessage(); }
+Result<std::optional<std::string_view>> FrameSplitter::Next() {
+  if (!found_) return Find();
+  Found found = *std::move(found_);
+  found_.reset();
+  return found;
+}
+
+bool FrameSplitter::Ready() {
+  if (found_) return true;
+  Found found = Find();
+  if (found && !*found) return false;
+  found_ = std::move(found);
+  return true;
+}
+
+Result<std::optional<std::string_view>> FrameSplitter::Find() { return framing_ == Framing::kJson ? NextJson() : NextMessage(); }
 
 Result<std::optional<std::string_view>> FrameSplitter::NextMessage() {
   if (end_ - begin_ < 4) return std::optional<std::string_view>();

@@ -27,10 +27,14 @@ class FrameSplitter {
   // The next whole frame; valid until the next Reserve. Nothing where more bytes are needed.
   // Errors: kDecode, where a frame is too large or the bytes are no JSON.
   Result<std::optional<std::string_view>> Next();
+  // Whether Next has something to give, be it an error. What was found is remembered, so that no byte is looked at twice.
+  bool Ready();
   // Bytes of a frame that is not whole.
   bool HasPartialFrame() const;
 
  private:
+  using Found = Result<std::optional<std::string_view>>;
+  Result<std::optional<std::string_view>> Find();
   Result<std::optional<std::string_view>> NextJson();
   Result<std::optional<std::string_view>> NextMessage();
   Error TooLarge() const;
@@ -45,6 +49,7 @@ class FrameSplitter {
   int depth_ = 0;
   bool in_string_ = false;
   bool escaped_ = false;
+  std::optional<Found> found_{};  // by Ready, for Next
 };
 
 // What a frame holds.

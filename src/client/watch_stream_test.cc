@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kube/api/core/v1.h"
+#include "kube/codec/field_selection.h"
 #include "kube/codec/protobuf.h"
 #include "kube/transport/transport_errors.h"
 
@@ -180,6 +181,26 @@ TEST(Contract10Watch, GivesTypedEventsOfAProtobufStream) {
   EXPECT_EQ((*got)->object.metadata.name, "web");
 }
 
+TEST(Contract10Watch, FieldsAreSelectedInEventsButNotInBookmarks) {
+  const FieldSelection fields = FieldSelection::Without({"metadata.annotations", "spec"}).value();
+  const std::string object =
+      R"("object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","annotations":{"k8s.io/initial-events-end":"true"}},)"
+      R"("spec":{"nodeName":"n"}}})";
+  Watcher<Pod> watcher = WatcherOf<Pod>(
+      "application/json",
+      std::make_unique<PiecesBody>(std::vector<std::string>{R"({"type":"ADDED",)" + object, R"({"type":"BOOKMARK",)" + object}),
+      {.decode = {.fields = &fields}});
+  Result<std::optional<WatchEvent<Pod>>> event = watcher.Next(Ctx());
+  ASSERT_TRUE(event && *event);
+  EXPECT_EQ((*event)->object.metadata.name, "a");
+  EXPECT_TRUE((*event)->object.metadata.annotations.empty());
+  EXPECT_TRUE((*event)->object.spec.node_name.empty());
+  event = watcher.Next(Ctx());
+  ASSERT_TRUE(event && *event);
+  EXPECT_EQ((*event)->type, WatchEventType::kBookmark);
+  EXPECT_EQ((*event)->object.metadata.annotations.size(), 1U);
+}
+
 TEST(Contract10Watch, AnErrorEventIsTheServersStatusAndTheEnd) {
   Watcher<Pod> watcher = JsonWatcher(
       {R"json({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too old resource version: 1 (5)","reason":"Expired","code":410}})json" +
@@ -236,6 +257,62 @@ TEST(WatcherTest, StopEndsIt) {
   Watcher<Pod> watcher = JsonWatcher({Event("ADDED", "a")});
   watcher.Stop();
   EXPECT_EQ(watcher.Next(Ctx()).value(), std::nullopt);
+}
+
+TEST(WatchStreamTest, IsReadyWhereAWholeEventIsHere) {
+  const std::string a = Event("ADDED", "a");
+  const std::string b = Event("ADDED", "b");
+  const std::string json[] = {a + b.substr(0, 20), b.substr(20)};
+  const std::string first = Prefixed(ProtobufEvent("ADDED", ToProtobuf(Pod{.metadata = {.name = "a"}}).value()));
+  const std::string second = Prefixed(ProtobufEvent("ADDED", ToProtobuf(Pod{.metadata = {.name = "b"}}).value()));
+  const std::string protobuf[] = {first + first + second.substr(0, 3), second.substr(3)};
+  const auto stream_of = [](const std::string& content_type, const std::string (&pieces)[2]) {
+    ResourceTarget target;
+    target.type = &Pod::kType;
+    HttpResponse response;
+    response.headers.Add("Content-Type", content_type);
+    response.stream = std::make_unique<PiecesBody>(std::vector<std::string>{pieces[0], pieces[1]});
+    return MakeWatchStream(target, {}, "watch pods", std::move(response)).value();
+  };
+  const auto next = [](WatchStream& stream) {
+    Pod pod;
+    WatchEventType type{};
+    std::optional<Error> error;
+    return stream.Next(Ctx(), type, &pod, error).value() ? pod.metadata.name.str() : std::string("end");
+  };
+
+  std::unique_ptr<WatchStream> stream = stream_of("application/json", json);
+  EXPECT_FALSE(stream->Ready()) << "nothing was read yet";
+  EXPECT_EQ(next(*stream), "a");
+  EXPECT_FALSE(stream->Ready()) << "b is not whole";
+  EXPECT_FALSE(stream->Ready());
+  EXPECT_EQ(next(*stream), "b");
+  EXPECT_FALSE(stream->Ready());
+  EXPECT_EQ(next(*stream), "end");
+  EXPECT_TRUE(stream->Ready()) << "the end is here";
+
+  stream = stream_of("application/vnd.kubernetes.protobuf;stream=watch", protobuf);
+  EXPECT_FALSE(stream->Ready());
+  EXPECT_EQ(next(*stream), "a");
+  EXPECT_TRUE(stream->Ready());
+  EXPECT_TRUE(stream->Ready());
+  EXPECT_EQ(next(*stream), "a");
+  EXPECT_FALSE(stream->Ready());
+  EXPECT_EQ(next(*stream), "b");
+  stream->Stop();
+  EXPECT_TRUE(stream->Ready());
+}
+
+TEST(FrameSplitterTest, LookingAheadLosesNothing) {
+  const std::string frames = Event("ADDED", "a") + Event("ADDED", "b") + "rubbish";
+  FrameSplitter splitter(Framing::kJson, 1 << 20);
+  frames.copy(splitter.Reserve(frames.size()), frames.size());
+  splitter.Commit(frames.size());
+  EXPECT_TRUE(splitter.Ready());
+  EXPECT_THAT(std::string(*splitter.Next().value()), HasSubstr("\"a\""));
+  EXPECT_THAT(std::string(*splitter.Next().value()), HasSubstr("\"b\""));
+  EXPECT_TRUE(splitter.Ready()) << "an error is something, too";
+  EXPECT_FALSE(splitter.Next());
 }
 
 TEST(WatcherTest, DynamicObjectsComeAsTheyAre) {

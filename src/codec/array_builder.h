@@ -111,6 +111,7 @@ class ScratchArrays {
       ++count_;
       return at;
     }
+    bool empty() const { return count_ == 0; }
     // Moves all elements into the (empty) field.
     void Finish(ArrayRep** at) {
       ArrayRep* rep = NewArray(count_, stride_);

@@ -41,6 +41,7 @@ class InternTable {
   static constexpr std::size_t kMaxBytes = 64 * 1024;
 
   // Each looks up `bytes` as a part of that type, gives a new reference where it is found, and the key to Add it with otherwise.
+  // `selection`: id of the node that the part is decoded under, 0 for none.
   Verdict FindString(std::string_view bytes, String& out, Key& key) {
     key = MakeKey(bytes, 1);
     const Slot* slot = Find(key, bytes.size());
@@ -48,16 +49,16 @@ class InternTable {
     out = *slot->text();
     return Verdict::kFound;
   }
-  Verdict FindBox(Format format, const TypeInfo& type, std::string_view bytes, BoxRep*& out, Key& key) {
-    key = MakeKey(bytes, Salt(format, &type, FieldKind::kMessage, FieldShape::kOptional));
+  Verdict FindBox(Format format, const TypeInfo& type, std::uint64_t selection, std::string_view bytes, BoxRep*& out, Key& key) {
+    key = MakeKey(bytes, Salt(format, &type, FieldKind::kMessage, FieldShape::kOptional), selection);
     const Slot* slot = Find(key, bytes.size());
     if (slot == nullptr) return Sighted(key);
     out = static_cast<BoxRep*>(slot->part.rep);
     out->refs.Increment();
     return Verdict::kFound;
   }
-  Verdict FindArray(Format format, const FieldInfo& field, std::string_view bytes, ArrayRep*& out, Key& key) {
-    key = MakeKey(bytes, Salt(format, field.type, field.kind, field.shape));
+  Verdict FindArray(Format format, const FieldInfo& field, std::uint64_t selection, std::string_view bytes, ArrayRep*& out, Key& key) {
+    key = MakeKey(bytes, Salt(format, field.type, field.kind, field.shape), selection);
     const Slot* slot = Find(key, bytes.size());
     if (slot == nullptr) return Sighted(key);
     out = static_cast<ArrayRep*>(slot->part.rep);
@@ -105,10 +106,10 @@ class InternTable {
     return reinterpret_cast<std::uintptr_t>(type) ^ (static_cast<std::uint64_t>(kind) << 56) ^ (static_cast<std::uint64_t>(shape) << 52) ^
            (static_cast<std::uint64_t>(format) << 50) ^ (std::uint64_t{1} << 63);
   }
-  Key MakeKey(std::string_view bytes, std::uint64_t salt) const {
+  Key MakeKey(std::string_view bytes, std::uint64_t salt, std::uint64_t selection = 0) const {
     XXH128_hash_t h = XXH3_128bits_withSecret(bytes.data(), bytes.size(), secret_, sizeof secret_);
     // The salt keeps equal bytes of different types apart; the secret keeps it unpredictable.
-    return {h.low64 ^ (salt * 0x9e3779b97f4a7c15ULL), (h.high64 + salt) & ~std::uint64_t{3}};
+    return {h.low64 ^ (salt * 0x9e3779b97f4a7c15ULL), (h.high64 + salt + selection * 0xd6e8feb86659fd94ULL) & ~std::uint64_t{3}};
   }
   const Slot* Find(const Key& key, std::size_t bytes) {
     ++lookups_;

@@ -8,6 +8,7 @@
 #include "codec/intern_table.h"
 #include "codec/json_tokens.h"
 #include "codec/path.h"
+#include "codec/selection_node.h"
 #include "kube/codec/json.h"
 #include "value/field_access.h"
 
@@ -52,9 +53,12 @@ class JsonDecoder {
         strict_(options.strict),
         keep_unknown_(options.keep_unknown),
         // A shared part would hide the strict problems inside it, and bring the unknown fields of another decoder.
-        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr) {}
+        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr),
+        options_(options) {}
 
   Result<void> Run(const TypeInfo& type, void* object) {
+    const FieldSelection fields = SelectionFor(type, options_);
+    node_ = fields.root();
     if (type.kind != nullptr && type.kind->is_list) items_ = FindByName(type, "items", 0).field;
     if (!Struct(type, static_cast<char*>(object), nullptr, 0)) return Error::Decode(std::move(error_));
     if (!t_.AtEnd()) return Error::Decode("offset " + std::to_string(t_.Offset(t_.pos)) + ": more text after the JSON value");
@@ -69,6 +73,8 @@ class JsonDecoder {
   const bool strict_;
   const bool keep_unknown_;
   InternTable* const table_;
+  const DecodeOptions& options_;
+  const SelectionNode* node_ = nullptr;  // what is wanted of the value at pos; null: all of it
   std::string error_;
   std::vector<std::string> problems_;
   std::string scratch_;
@@ -271,13 +277,32 @@ class JsonDecoder {
     return WithScalarType(field.kind, [&](auto t) { return Scalar(field.kind, Write<typename decltype(t)::type>(at), path); });
   }
 
+  // ---- The selection ----
+
+  std::uint64_t NodeId() const { return node_ == nullptr ? 0 : node_->id; }
+  // Whether a member of what stands under `node` is wanted; where it is, node_ is the member's. The caller sets it back.
+  bool Enter(const SelectionNode& node, std::string_view name) {
+    SelectionNode::Found found = node.Find(name);
+    node_ = found.inside;
+    return found.keep;
+  }
+  // Over a value that is not wanted. Only its brackets are looked at.
+  bool SkipValue(const Path* path) {
+    char c = t_.Peek();
+    std::uint32_t end = t_.Skip(t_.pos);
+    if (c == '\0' || c == ',' || c == ':' || c == '}' || c == ']' || end > t_.count()) return Malformed(path, "expected a value");
+    t_.pos = end;
+    return true;
+  }
+
   // ---- Parts that may be shared ----
 
   // The same field of the object before: templates repeat, and comparing bytes is cheaper than finding where a part ends and hashing it.
   struct Recent {
     const TypeInfo* box = nullptr;     // what it is: a box of this type,
     const FieldInfo* array = nullptr;  // or a list or map of this field
-    std::string_view text;             // in this very document
+    const SelectionNode* node = nullptr;
+    std::string_view text;  // in this very document
     std::uint32_t tokens = 0;
     void* rep = nullptr;  // one reference of it is held here
 
@@ -312,7 +337,7 @@ class JsonDecoder {
   template <typename Rep, typename Info, typename Find>
   Verdict LookUp(const Info& what, char* at, InternTable::Key& key, Find find) {
     Recent& recent = RecentOf(&what);
-    if (recent.Is(what) && t_.StartsWith(recent.text)) {
+    if (recent.Is(what) && recent.node == node_ && t_.StartsWith(recent.text)) {
       auto* rep = static_cast<Rep*>(recent.rep);
       rep->refs.Increment();
       Write<Rep*>(at) = rep;
@@ -328,6 +353,7 @@ class JsonDecoder {
     if (verdict == Verdict::kFound) {
       recent.Release();
       recent.Set(what);
+      recent.node = node_;
       recent.text = text;
       recent.tokens = end - t_.pos;
       recent.rep = rep;
@@ -343,7 +369,7 @@ class JsonDecoder {
     Verdict verdict = Verdict::kNotAsked;
     if (table_ != nullptr && t_.Peek() == '{') {
       verdict = LookUp<BoxRep>(type, at, key, [&](std::string_view text, BoxRep*& rep, InternTable::Key& k) {
-        return table_->FindBox(kJson, type, text, rep, k);
+        return table_->FindBox(kJson, type, NodeId(), text, rep, k);
       });
       if (verdict == Verdict::kFound) return true;
     }
@@ -362,7 +388,7 @@ class JsonDecoder {
     // The items of a list kind are too many and too different to be looked up as one part.
     if (table_ != nullptr && &field != items_) {
       verdict = LookUp<ArrayRep>(field, at, key, [&](std::string_view text, ArrayRep*& rep, InternTable::Key& k) {
-        return table_->FindArray(kJson, field, text, rep, k);
+        return table_->FindArray(kJson, field, NodeId(), text, rep, k);
       });
       if (verdict == Verdict::kFound) return true;
     }
@@ -397,21 +423,30 @@ class JsonDecoder {
       return true;
     }
     ScratchArrays::Builder entries(scratch_arrays_, field);
+    const SelectionNode* const selection = node_;
     for (;;) {
-      char* entry = entries.Add();
       std::string_view name;
       if (!StringBody(path, name)) return false;
-      String& key = Write<String>(entry);
-      Intern(name, key);
-      Path here = Path::Key(path, key.view());
-      if (t_.Peek() != ':') return Malformed(&here, "expected ':'");
-      ++t_.pos;
-      if (!Element(field, entry + kEntryValueOffset, &here, depth + 1)) return false;
+      if (selection != nullptr && !Enter(*selection, name)) {
+        if (t_.Peek() != ':') return Malformed(path, "expected ':'");
+        ++t_.pos;
+        if (!SkipValue(path)) return false;
+      } else {
+        char* entry = entries.Add();
+        String& key = Write<String>(entry);
+        Intern(name, key);
+        Path here = Path::Key(path, key.view());
+        if (t_.Peek() != ':') return Malformed(&here, "expected ':'");
+        ++t_.pos;
+        if (!Element(field, entry + kEntryValueOffset, &here, depth + 1)) return false;
+      }
+      node_ = selection;
       char next = t_.Peek();
-      if (next != ',' && next != '}') return Malformed(&here, "expected ',' or '}'");
+      if (next != ',' && next != '}') return Malformed(path, "expected ',' or '}'");
       ++t_.pos;
       if (next == '}') break;
     }
+    if (entries.empty()) return true;  // none of them was wanted
     entries.Finish(&Write<ArrayRep*>(at));
     SortEntries(field, &Write<ArrayRep*>(at), [&](std::string_view duplicate) {
       if (!strict_) return;
@@ -436,6 +471,7 @@ class JsonDecoder {
     std::string unknown;
     Seen seen;
     std::uint16_t hint = 0;
+    const SelectionNode* const selection = node_;
     for (;;) {
       if (t_.Peek() != '"') return Malformed(path, "expected a field name");
       std::uint32_t name_token = t_.pos;
@@ -446,7 +482,13 @@ class JsonDecoder {
         if (t_.Peek() != ':') return Malformed(path, "expected ':'");
         ++t_.pos;
         auto ordinal = static_cast<std::uint32_t>(known - type.fields);
-        if (!PlainText(*known, At(object, *known), ordinal, seen) && !Known({known, ordinal, 0}, object, seen, path, depth)) return false;
+        if (selection != nullptr) [[unlikely]] {
+          bool ok = Enter(*selection, known->json_name) ? Known({known, ordinal, 0}, object, seen, path, depth) : SkipValue(path);
+          if (!ok) return false;
+          node_ = selection;
+        } else if (!PlainText(*known, At(object, *known), ordinal, seen) && !Known({known, ordinal, 0}, object, seen, path, depth)) {
+          return false;
+        }
         char next = t_.Peek();
         ++t_.pos;
         if (next == ',') continue;
@@ -459,12 +501,15 @@ class JsonDecoder {
       if (t_.Peek() != ':') return Malformed(path, "expected ':'");
       ++t_.pos;
       FoundField found = FindByName(type, name, hint);
-      if (found.field != nullptr) {
+      if (selection != nullptr && !Enter(*selection, name)) {
+        if (!SkipValue(path)) return false;
+      } else if (found.field != nullptr) {
         hint = found.next;
         if (!Known(found, object, seen, path, depth)) return false;
       } else if (!OtherField(type, name_token, name, path, depth, unknown)) {
         return false;
       }
+      node_ = selection;
       char next = t_.Peek();
       if (next != ',' && next != '}') return Malformed(path, "expected ',' or '}'");
       ++t_.pos;

@@ -6,6 +6,7 @@
 #include "codec/json_tokens.h"
 #include "codec/json_writer.h"
 #include "codec/path.h"
+#include "codec/selection_node.h"
 #include "kube/codec/json.h"
 
 namespace kube {
@@ -14,7 +15,7 @@ namespace {
 
 class ValueReader {
  public:
-  ValueReader(JsonTokens& tokens, bool strict) : t_(tokens), strict_(strict) {}
+  ValueReader(JsonTokens& tokens, bool strict, const SelectionNode* selection) : t_(tokens), strict_(strict), node_(selection) {}
 
   bool Read(Value& out, const Path* path, int depth) {
     if (depth >= kMaxDecodeDepth) return Fail(path, "nested too deep");
@@ -38,6 +39,7 @@ class ValueReader {
  private:
   JsonTokens& t_;
   const bool strict_;
+  const SelectionNode* node_;  // what is wanted of the value at pos; null: all of it
   std::string error_;
   std::string scratch_;
 
@@ -110,20 +112,39 @@ class ValueReader {
       out = Value(Map<Value>());
       return true;
     }
+    const SelectionNode* const selection = node_;
     for (;;) {
       MapEntry<Value> member;
       if (!Text(member.key, path)) return false;
       Path here = Path::Field(path, member.key.view());
       if (t_.Peek() != ':') return Fail(&here, "expected ':'");
       ++t_.pos;
-      if (!Read(member.value, &here, depth + 1)) return false;
-      members.push_back(std::move(member));
+      if (selection != nullptr && !Enter(*selection, member.key.view())) {
+        if (!SkipValue(&here)) return false;
+      } else {
+        if (!Read(member.value, &here, depth + 1)) return false;
+        members.push_back(std::move(member));
+      }
+      node_ = selection;
       char next = t_.Peek();
       if (next != ',' && next != '}') return Fail(path, "expected ',' or '}'");
       ++t_.pos;
       if (next == '}') break;
     }
     return Collect(std::move(members), out, path);
+  }
+  bool Enter(const SelectionNode& node, std::string_view name) {
+    SelectionNode::Found found = node.Find(name);
+    node_ = found.inside;
+    return found.keep;
+  }
+  // Over a value that is not wanted. Only its brackets are looked at.
+  bool SkipValue(const Path* path) {
+    char c = t_.Peek();
+    std::uint32_t end = t_.Skip(t_.pos);
+    if (c == '\0' || c == ',' || c == ':' || c == '}' || c == ']' || end > t_.count()) return Fail(path, "expected a value");
+    t_.pos = end;
+    return true;
   }
   bool Collect(std::vector<MapEntry<Value>> members, Value& out, const Path* path) {
     std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
@@ -177,7 +198,7 @@ void WriteValue(JsonWriter& w, const Value& v) {
 Result<Value> ParseJson(std::string_view text, const DecodeOptions& options) {
   internal::JsonTokens tokens;
   if (auto r = tokens.Load(text); !r) return r.error();
-  internal::ValueReader reader(tokens, options.strict);
+  internal::ValueReader reader(tokens, options.strict, options.fields == nullptr ? nullptr : options.fields->root());
   Value out;
   if (!reader.Read(out, nullptr, 0)) return Error::Decode(reader.TakeError());
   if (!tokens.AtEnd()) return Error::Decode("offset " + std::to_string(tokens.Offset(tokens.pos)) + ": more text after the JSON value");

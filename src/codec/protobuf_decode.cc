@@ -8,6 +8,7 @@
 #include "codec/fields.h"
 #include "codec/intern_table.h"
 #include "codec/path.h"
+#include "codec/selection_node.h"
 #include "codec/wire.h"
 #include "kube/codec/protobuf.h"
 #include "value/field_access.h"
@@ -54,8 +55,10 @@ void AppendVarint(std::string& out, std::uint64_t value) {
 
 class ProtobufDecoder {
  public:
-  ProtobufDecoder(std::string_view input, const DecodeOptions& options)
+  // `selection` is what is wanted of the message; null: all of it.
+  ProtobufDecoder(std::string_view input, const DecodeOptions& options, const SelectionNode* selection)
       : input_(input.data()),
+        node_(selection),
         strict_(options.strict),
         keep_unknown_(options.keep_unknown),
         table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr) {}
@@ -66,12 +69,21 @@ class ProtobufDecoder {
     WireReader r(bytes);
     std::uint16_t hint = 0;
     std::string unknown;
+    // A type that is its only field in JSON has no names of its own.
+    const SelectionNode* const selection = type.form == TypeForm::kStruct ? node_ : nullptr;
     while (!r.AtEnd()) {
       const char* start = r.at;
       std::uint32_t number = 0;
       Wire wire{};
       if (!r.Tag(number, wire)) return Fail(path, start, "malformed protobuf tag");
       const FieldInfo* field = FindByNumber(type, number, hint);
+      if (selection != nullptr) [[unlikely]] {
+        if (field == nullptr ? selection->only : field->kind != FieldKind::kInline && !Enter(*selection, field->json_name)) {
+          if (!r.Skip(number, wire, kMaxDecodeDepth)) return Fail(path, start, "malformed protobuf");
+          node_ = selection;
+          continue;
+        }
+      }
       if (field == nullptr) {
         if (!Unknown(r, number, wire, start, path, unknown)) return false;
         continue;
@@ -91,6 +103,7 @@ class ProtobufDecoder {
       }
       Path here = Path::Field(path, field->json_name);
       if (!Field(*field, At(object, *field), r, wire, start, &here, depth)) return false;
+      if (selection != nullptr) node_ = selection;
     }
     if (!unknown.empty()) {
       if (leftover != nullptr) {
@@ -108,6 +121,7 @@ class ProtobufDecoder {
 
  private:
   const char* const input_;
+  const SelectionNode* node_;  // what is wanted of the part that is being decoded; null: all of it
   const bool strict_;
   const bool keep_unknown_;
   InternTable* const table_;
@@ -117,6 +131,14 @@ class ProtobufDecoder {
   bool Fail(const Path* path, const char* at, std::string_view message) {
     error_ = At(path, "offset " + std::to_string(at - input_) + ": " + std::string(message));
     return false;
+  }
+
+  std::uint64_t NodeId() const { return node_ == nullptr ? 0 : node_->id; }
+  // Whether a member of what stands under `node` is wanted; where it is, node_ is the member's. The caller sets it back.
+  bool Enter(const SelectionNode& node, std::string_view name) {
+    SelectionNode::Found found = node.Find(name);
+    node_ = found.inside;
+    return found.keep;
   }
 
   bool Unknown(WireReader& r, std::uint32_t number, Wire wire, const char* start, const Path* path, std::string& unknown) {
@@ -175,7 +197,7 @@ class ProtobufDecoder {
     Verdict verdict = Verdict::kNotAsked;
     if (rep == nullptr) {
       if (table_ != nullptr && part.size() <= InternTable::kMaxBytes) {
-        verdict = table_->FindBox(kProtobuf, type, part, rep, key);
+        verdict = table_->FindBox(kProtobuf, type, NodeId(), part, rep, key);
         if (verdict == Verdict::kFound) return true;
       }
       rep = NewBox(type.size);
@@ -206,7 +228,7 @@ class ProtobufDecoder {
     InternTable::Key key{};
     Verdict verdict = Verdict::kNotAsked;
     if (table_ != nullptr && rep == nullptr && run.size() <= InternTable::kMaxBytes) {
-      verdict = table_->FindArray(kProtobuf, field, run, rep, key);
+      verdict = table_->FindArray(kProtobuf, field, NodeId(), run, rep, key);
       if (verdict == Verdict::kFound) {
         r.at = ahead.at;
         return true;
@@ -214,20 +236,54 @@ class ProtobufDecoder {
     }
     bool map = field.shape == FieldShape::kMap;
     std::int64_t index = rep == nullptr ? 0 : rep->size;
-    ArrayBuilder builder(field, &rep, count);
+    const SelectionNode* const selection = map ? node_ : nullptr;
+    std::size_t wanted = selection == nullptr ? count : WantedEntries(*selection, run, tag_size);
+    if (wanted == 0) {
+      r.at = ahead.at;
+      return true;
+    }
+    ArrayBuilder builder(field, &rep, wanted);
     for (std::size_t i = 0; i < count; ++i, ++index) {
       if (i != 0) r.at += tag_size;
       const char* element = r.at;
-      if (map) {
+      if (selection != nullptr && !Enter(*selection, EntryKey(r))) {
+        if (!r.Skip(0, Wire::kBytes, 1)) return TooLong(element, path);
+      } else if (map) {
         if (!Entry(field, builder.Add(), r, element, path, depth)) return false;
       } else {
         Path here = Path::Index(path, index);
         if (!Element(field, builder.Add(), r, element, &here, depth)) return false;
       }
     }
+    if (selection != nullptr) node_ = selection;
     if (map) SortEntries(field, &rep, [](std::string_view) {});
     if (table_ != nullptr) table_->AddArray(verdict, key, field, rep);
     return true;
+  }
+
+  // The key of the map entry that `r` stands before; the last one counts.
+  static std::string_view EntryKey(WireReader r) {
+    std::string_view key;
+    std::string_view part;
+    if (!r.Bytes(part)) return key;
+    WireReader inner(part);
+    std::uint32_t number = 0;
+    Wire wire{};
+    while (!inner.AtEnd() && inner.Tag(number, wire)) {
+      bool ok = number == 1 && wire == Wire::kBytes ? inner.Bytes(key) : inner.Skip(number, wire, kMaxDecodeDepth);
+      if (!ok) break;
+    }
+    return key;
+  }
+  // How many entries of a map's run, which starts with the first one's tag, the node keeps.
+  static std::size_t WantedEntries(const SelectionNode& node, std::string_view run, std::size_t tag_size) {
+    std::size_t wanted = 0;
+    for (WireReader r(run); !r.AtEnd();) {
+      r.at += tag_size;
+      if (node.Find(EntryKey(r)).keep) ++wanted;
+      if (!r.Skip(0, Wire::kBytes, 1)) break;
+    }
+    return wanted;
   }
 
   bool Entry(const FieldInfo& field, char* entry, WireReader& r, const char* start, const Path* path, int depth) {
@@ -442,7 +498,8 @@ Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std::string_view
     message = envelope->raw;
   }
   if (type.field_count != 0 && type.fields[0].number == 0) return Error::Decode(std::string(type.name) + " has no protobuf form");
-  internal::ProtobufDecoder decoder(bytes, options);
+  const FieldSelection fields = internal::SelectionFor(type, options);
+  internal::ProtobufDecoder decoder(bytes, options, fields.root());
   if (!decoder.Message(type, static_cast<char*>(object), message, nullptr, 0)) return decoder.TakeError();
   if (!decoder.problems().empty()) return Error::Decode("strict decoding error: " + decoder.problems());
   return {};

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "codec/base64.h"
+#include "codec/selection_node.h"
 #include "codec/yaml_scalar.h"
 #include "kube/codec/yaml.h"
 
@@ -505,6 +506,7 @@ Result<std::vector<Value>> ParseYaml(std::string_view text, const DecodeOptions&
   values.reserve(documents->size());
   for (YamlDocument& document : *documents) {
     if (options.strict && !document.duplicates.empty()) return StrictError(document.duplicates, nullptr);
+    if (options.fields != nullptr && !options.fields->everything()) internal::ApplySelection(*options.fields->root(), document.value);
     values.push_back(std::move(document.value));
   }
   return values;

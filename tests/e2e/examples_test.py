@@ -63,6 +63,16 @@ def scenario(run, work, real):
         run.check("pod_watch sees it", bool(seen), watch.text())
         code = watch.end(signal.SIGINT)
         run.check("pod_watch ends with Ctrl-C", code == 0, f"exit code {code}\n" + watch.text())
+    # The informer, too; and it shows what is there.
+    with Background(run.program("pod_informer"), os.path.join(work, "informer.log")) as informer:
+        run.check("pod_informer starts", bool(informer.wait_text("the cache is complete: pods: ")), informer.text())
+        run.expect("pod_crud", equals=created)
+        seen = informer.wait_text("(?s)add pod :client-test.*update pod :client-test.*delete pod :client-test")
+        run.check("pod_informer sees it", bool(seen), informer.text())
+        if not real:
+            run.check("pod_informer sees what was there", "add pod :web\n" in informer.text(), informer.text())
+        code = informer.end(signal.SIGINT)
+        run.check("pod_informer ends with Ctrl-C", code == 0, f"exit code {code}\n" + informer.text())
     run.expect("pod_watch", "--timeout", "1", has=["watch ended\n"])
     run.expect("dynamic_get", "--version", "v1", "--resource", "namespaces", "--name", "default", "--cluster-scoped",
                has=["Got Namespace default\n", "kind: Namespace\n"])

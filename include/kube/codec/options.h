@@ -5,6 +5,7 @@
 
 namespace kube {
 
+class FieldSelection;
 class Interner;
 
 struct DecodeOptions {
@@ -15,6 +16,8 @@ struct DecodeOptions {
   bool keep_unknown = true;
   // Shares equal parts of this and earlier objects (kube/codec/interner.h). A cache passes one in; others rarely gain from it.
   Interner* interner = nullptr;
+  // Which fields are decoded (kube/codec/field_selection.h); null: all. What is left out is skipped, whatever `strict` says.
+  const FieldSelection* fields = nullptr;
 };
 
 // How deep JSON, YAML and recursive protobuf messages may nest.

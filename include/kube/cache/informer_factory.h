@@ -1,0 +1,92 @@
+// InformerFactory: one informer for each kind, namespace and selector, however many parts of a program ask for it.
+//
+//   InformerFactory informers(client, {.resync = std::chrono::minutes(10)});
+//   SharedInformer<Pod> pods = informers.For<Pod>();
+//   SharedInformer<Pod> web = informers.For<Pod>({.ns = "default", .label_selector = "app=web"});     // another watch
+//   SharedInformer<DynamicObject> networks = informers.For(Gvr{"samplecrd.k8s.io", "v1", "networks"});
+//   SharedInformer<meta::v1::PartialObjectMetadata> nodes = informers.ForMetadata<Node>();            // nothing but metadata travels
+//   informers.Start(ctx);
+//   informers.WaitForSync(ctx);
+//
+// Thread safety: all functions may be called from many threads at once.
+// Lifetime: informers live as long as somebody holds them, a registration of theirs or a lister; the factory itself holds none. Its
+//   destructor shuts down.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/base/context.h"
+#include "kube/base/export.h"
+#include "kube/base/metrics.h"
+#include "kube/base/result.h"
+#include "kube/cache/informer.h"
+#include "kube/client/client.h"
+
+namespace kube {
+
+struct InformerFactoryOptions {
+  std::chrono::nanoseconds resync{};
+  std::string ns{};  // of informers that name none; empty: all namespaces
+  bool strip_managed_fields = false;
+  FieldSelection fields{};  // for all kinds; see FieldSelection
+  bool share = true;
+  bool watch_list = true;
+  std::shared_ptr<MetricsSink> metrics{};
+};
+
+class KUBE_EXPORT InformerFactory {
+ public:
+  explicit InformerFactory(Client client, InformerFactoryOptions options = {});
+  ~InformerFactory();
+  InformerFactory(const InformerFactory&) = delete;
+  InformerFactory& operator=(const InformerFactory&) = delete;
+
+  // What an informer of this factory has where nobody says otherwise.
+  InformerOptions defaults() const;
+
+  template <Resource T>
+  SharedInformer<T> For() {
+    return For<T>(defaults());
+  }
+  // One informer for each kind, namespace, selectors and choice of fields; other options are those of whoever asked first.
+  template <Resource T>
+  SharedInformer<T> For(InformerOptions options) {
+    return SharedInformer<T>(Find(internal::ObjectForm::Of<T>(),
+                                  {.gvr = GvrOf<T>(), .gvk = GvkOf<T>(), .type = &T::kType, .namespaced = IsNamespaced<T>()},
+                                  std::move(options)));
+  }
+  SharedInformer<DynamicObject> For(Gvr gvr) { return For(std::move(gvr), defaults()); }
+  SharedInformer<DynamicObject> For(Gvr gvr, InformerOptions options) {
+    return SharedInformer<DynamicObject>(Find(internal::ObjectForm::Of<DynamicObject>(), {.gvr = std::move(gvr)}, std::move(options)));
+  }
+  template <Resource T>
+  SharedInformer<meta::v1::PartialObjectMetadata> ForMetadata() {
+    return ForMetadata(GvrOf<T>());
+  }
+  SharedInformer<meta::v1::PartialObjectMetadata> ForMetadata(Gvr gvr) { return ForMetadata(std::move(gvr), defaults()); }
+  SharedInformer<meta::v1::PartialObjectMetadata> ForMetadata(Gvr gvr, InformerOptions options) {
+    return SharedInformer<meta::v1::PartialObjectMetadata>(
+        Find(internal::ObjectForm::Of<meta::v1::PartialObjectMetadata>(),
+             {.gvr = std::move(gvr), .type = &meta::v1::PartialObjectMetadata::kType, .metadata_only = true}, std::move(options)));
+  }
+
+  // Starts those that were asked for and do not run yet; may be called again. They stop with the context.
+  void Start(const Context& ctx);
+  // Waits for all that were started and are still there. Errors: as SharedInformer::WaitForSync, of the first that fails.
+  Result<void> WaitForSync(const Context& ctx) const;
+  // Stops all of them and waits. Nothing starts any more.
+  void Shutdown();
+  // Of all informers that are there.
+  std::vector<InformerStatus> status() const;
+
+ private:
+  class Impl;
+  std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, internal::ResourceTarget target, InformerOptions options);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kube

@@ -1,0 +1,77 @@
+// Lister<T>: reads from an informer's cache, as from the server but without asking it.
+//
+//   Lister<Pod> pods = informer.lister();
+//   Result<Ptr<Pod>> pod = pods.Get({"default", "web"});                       // IsNotFound(e) where there is none
+//   std::vector<Ptr<Pod>> web = pods.Namespace("default").List(*Selector::Parse("app=web"));
+//
+// What it shows is as old as the informer is behind; before the informer has synced it shows nothing.
+//
+// Thread safety: all functions may be called from many threads at once.
+// Lifetime: holds the informer that it came from, which goes on running.
+// Cost: as Indexer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/base/export.h"
+#include "kube/base/result.h"
+#include "kube/cache/indexer.h"
+#include "kube/cache/object.h"
+#include "kube/meta/gvk.h"
+#include "kube/meta/selector.h"
+
+namespace kube {
+
+namespace internal {
+// As a server says it: pods "web" not found.
+KUBE_EXPORT Error NotInCache(const GroupResource& resource, const ObjectKey& key);
+}  // namespace internal
+
+template <ObjectType T>
+class NamespaceLister {
+ public:
+  NamespaceLister(Indexer<T> indexer, GroupResource resource, std::string ns, std::shared_ptr<const void> keep)
+      : indexer_(std::move(indexer)), resource_(std::move(resource)), ns_(std::move(ns)), keep_(std::move(keep)) {}
+
+  Result<Ptr<T>> Get(std::string_view name) const {
+    const ObjectKey key{String(ns_), String(name)};
+    Ptr<T> found = indexer_.Get(key);
+    if (found == nullptr) return internal::NotInCache(resource_, key);
+    return found;
+  }
+  std::vector<Ptr<T>> List(const Selector& selector = {}) const { return indexer_.List(ns_, selector); }
+
+ private:
+  Indexer<T> indexer_;
+  GroupResource resource_;
+  std::string ns_;
+  std::shared_ptr<const void> keep_;
+};
+
+template <ObjectType T>
+class Lister {
+ public:
+  // `keep` is held as long as the lister.
+  Lister(Indexer<T> indexer, GroupResource resource, std::shared_ptr<const void> keep = nullptr)
+      : indexer_(std::move(indexer)), resource_(std::move(resource)), keep_(std::move(keep)) {}
+
+  Result<Ptr<T>> Get(const ObjectKey& key) const {
+    Ptr<T> found = indexer_.Get(key);
+    if (found == nullptr) return internal::NotInCache(resource_, key);
+    return found;
+  }
+  std::vector<Ptr<T>> List(const Selector& selector = {}) const { return indexer_.List(selector); }
+  NamespaceLister<T> Namespace(std::string ns) const { return {indexer_, resource_, std::move(ns), keep_}; }
+  const Indexer<T>& indexer() const { return indexer_; }
+
+ private:
+  Indexer<T> indexer_;
+  GroupResource resource_;
+  std::shared_ptr<const void> keep_;
+};
+
+}  // namespace kube

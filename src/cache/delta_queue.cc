@@ -1,0 +1,65 @@
+#include "cache/delta_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kube::internal {
+
+std::string_view ToString(DeltaType type) {
+  switch (type) {
+    case DeltaType::kAdded:
+      return "Added";
+    case DeltaType::kUpdated:
+      return "Updated";
+    case DeltaType::kDeleted:
+      return "Deleted";
+    case DeltaType::kReplaced:
+      return "Replaced";
+    case DeltaType::kSync:
+      return "Sync";
+    case DeltaType::kBookmark:
+      return "Bookmark";
+  }
+  return "unknown";
+}
+
+void DeltaQueue::MarkSynced() {
+  if (HasSynced()) return;
+  synced_.store(true, std::memory_order_release);
+  consumer_.Synced();
+}
+
+void DeltaQueue::Flush() {
+  std::vector<Delta> work = std::exchange(deltas_, {});
+  for (std::size_t i = 0; i < work.size();) {
+    Delta& delta = work[i];
+    switch (delta.type) {
+      case DeltaType::kAdded:
+      case DeltaType::kUpdated:
+      case DeltaType::kDeleted: {
+        MarkSynced();
+        std::size_t end = i;
+        while (end < work.size() && end - i < kBatch && work[end].object != nullptr) ++end;
+        consumer_.Changed({work.data() + i, end - i}, false);
+        i = std::max(end, i + 1);
+        continue;
+      }
+      case DeltaType::kReplaced:
+        consumer_.Replaced(std::move(delta.all), delta.resource_version, !HasSynced());
+        MarkSynced();
+        break;
+      case DeltaType::kSync:
+        consumer_.Resynced();
+        break;
+      case DeltaType::kBookmark:
+        consumer_.Bookmarked(delta.resource_version);
+        break;
+    }
+    ++i;
+  }
+  // The usual batch is one event: its block serves again.
+  work.clear();
+  if (deltas_.empty() && work.capacity() <= kBatch) deltas_ = std::move(work);
+}
+
+}  // namespace kube::internal

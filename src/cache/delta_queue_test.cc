@@ -1,0 +1,226 @@
+#include "cache/delta_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kube/api/core/v1.h"
+
+namespace kube::internal {
+namespace {
+
+using core::v1::Pod;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+ObjectRef MakePod(const std::string& name, const std::string& version = "1") {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.namespace_ = "default";
+  pod->metadata.name = name;
+  pod->metadata.resource_version = version;
+  return pod;
+}
+
+std::string Describe(const ObjectRef& object) {
+  const auto& pod = *static_cast<const Pod*>(object.get());
+  return pod.metadata.name.str() + "@" + pod.metadata.resource_version.str();
+}
+
+class Recorder : public DeltaConsumer {
+ public:
+  void Changed(std::span<const Delta> deltas, bool initial) override {
+    batches.push_back(deltas.size());
+    for (const Delta& delta : deltas) {
+      said.push_back(std::string(ToString(delta.type)) + " " + Describe(delta.object) + (initial ? " initial" : ""));
+    }
+  }
+  void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) override {
+    std::string text = "Replaced";
+    for (const ObjectRef& object : objects) text += " " + Describe(object);
+    said.push_back(text + " at " + resource_version + (initial ? " initial" : ""));
+    if (queue != nullptr) synced_inside = queue->HasSynced();
+  }
+  void Resynced() override { said.emplace_back("Sync"); }
+  void Bookmarked(const std::string& resource_version) override { said.push_back("Bookmark " + resource_version); }
+  void Synced() override { said.emplace_back("synced"); }
+
+  std::vector<std::string> said;
+  std::vector<std::size_t> batches;
+  const DeltaQueue* queue = nullptr;
+  bool synced_inside = false;
+};
+
+struct Fixture {
+  Fixture() { consumer.queue = &queue; }
+  Recorder consumer;
+  DeltaQueue queue{consumer};
+};
+
+TEST(DeltaQueueTest, NothingHappensBeforeFlush) {
+  Fixture f;
+  f.queue.Add(MakePod("a"));
+  EXPECT_THAT(f.consumer.said, IsEmpty());
+  EXPECT_EQ(f.queue.size(), 1U);
+  f.queue.Flush();
+  EXPECT_EQ(f.queue.size(), 0U);
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.said, ElementsAre("synced", "Added a@1"));
+}
+
+TEST(DeltaQueueTest, KeepsTheOrderOfAllThings) {
+  Fixture f;
+  f.queue.Replace({MakePod("a", "3")}, "4");
+  f.queue.Add(MakePod("b", "5"));
+  f.queue.Update(MakePod("a", "6"));
+  f.queue.Bookmark("7");
+  ASSERT_TRUE(f.queue.Resync());
+  f.queue.Delete(MakePod("a", "8"));
+  f.queue.Replace({}, "9");
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@3 at 4 initial", "synced", "Added b@5", "Updated a@6", "Bookmark 7", "Sync",
+                                           "Deleted a@8", "Replaced at 9"));
+}
+
+TEST(DeltaQueueTest, EveryChangeIsDelivered) {
+  Fixture f;
+  f.queue.Add(MakePod("a", "1"));
+  f.queue.Update(MakePod("a", "2"));
+  f.queue.Update(MakePod("a", "3"));
+  f.queue.Delete(MakePod("a", "4"));
+  f.queue.Add(MakePod("a", "5"));
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.said, ElementsAre("synced", "Added a@1", "Updated a@2", "Updated a@3", "Deleted a@4", "Added a@5"));
+}
+
+TEST(DeltaQueueTest, AddingAgainMovesNobodyForward) {
+  Fixture f;
+  f.queue.Add(MakePod("a", "1"));
+  f.queue.Add(MakePod("b", "2"));
+  f.queue.Add(MakePod("c", "3"));
+  f.queue.Update(MakePod("b", "4"));
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.said, ElementsAre("synced", "Added a@1", "Added b@2", "Added c@3", "Updated b@4"));
+}
+
+TEST(DeltaQueueTest, DeletesOfUnknownObjectsAreQueued) {
+  Fixture f;
+  f.queue.Delete(MakePod("a"));
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.said, ElementsAre("synced", "Deleted a@1"));
+}
+
+TEST(DeltaQueueTest, BatchesAreBounded) {
+  Fixture f;
+  for (int i = 0; i < 2500; ++i) f.queue.Add(MakePod("p" + std::to_string(i)));
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.batches, ElementsAre(1000, 1000, 500));
+  EXPECT_EQ(f.consumer.said.size(), 2501U);
+}
+
+TEST(DeltaQueueTest, BatchesEndAtReplacementsAndBookmarks) {
+  Fixture f;
+  f.queue.Add(MakePod("a"));
+  f.queue.Add(MakePod("b"));
+  f.queue.Bookmark("3");
+  f.queue.Add(MakePod("c"));
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.batches, ElementsAre(2, 1));
+}
+
+TEST(DeltaQueueTest, WhatIsQueuedMeanwhileWaitsForTheNextFlush) {
+  struct Greedy : Recorder {
+    void Bookmarked(const std::string& version) override {
+      Recorder::Bookmarked(version);
+      if (version == "1") target->Bookmark("2");
+    }
+    DeltaQueue* target = nullptr;
+  } consumer;
+  DeltaQueue queue(consumer);
+  consumer.target = &queue;
+  queue.Bookmark("1");
+  queue.Flush();
+  EXPECT_THAT(consumer.said, ElementsAre("Bookmark 1"));
+  queue.Flush();
+  EXPECT_THAT(consumer.said, ElementsAre("Bookmark 1", "Bookmark 2"));
+}
+
+// ---- Contract 12: HasSynced ----
+
+TEST(Contract12_HasSynced, FalseAtTheStart) {
+  Fixture f;
+  EXPECT_FALSE(f.queue.HasSynced());
+  f.queue.Flush();
+  EXPECT_FALSE(f.queue.HasSynced());
+}
+
+TEST(Contract12_HasSynced, StaysFalseWhileTheFirstListIsWorkedOn) {
+  Fixture f;
+  f.consumer.synced_inside = true;
+  f.queue.Replace({MakePod("a"), MakePod("b")}, "2");
+  EXPECT_FALSE(f.queue.HasSynced());
+  f.queue.Flush();
+  EXPECT_FALSE(f.consumer.synced_inside);
+  EXPECT_TRUE(f.queue.HasSynced());
+  EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@1 b@1 at 2 initial", "synced"));
+}
+
+TEST(Contract12_HasSynced, AnEmptyFirstListHasToBeWorkedOnToo) {
+  Fixture f;
+  f.queue.Replace({}, "2");
+  EXPECT_FALSE(f.queue.HasSynced());
+  f.queue.Flush();
+  EXPECT_TRUE(f.queue.HasSynced());
+}
+
+TEST(Contract12_HasSynced, AChangeBeforeAnyListMeansSynced) {
+  for (int what = 0; what < 3; ++what) {
+    Fixture f;
+    if (what == 0) f.queue.Add(MakePod("a"));
+    if (what == 1) f.queue.Update(MakePod("a"));
+    if (what == 2) f.queue.Delete(MakePod("a"));
+    f.queue.Flush();
+    EXPECT_TRUE(f.queue.HasSynced()) << what;
+  }
+}
+
+TEST(Contract12_HasSynced, BookmarksAndResyncsMeanNothing) {
+  Fixture f;
+  f.queue.Bookmark("2");
+  ASSERT_TRUE(f.queue.Resync());
+  f.queue.Flush();
+  EXPECT_FALSE(f.queue.HasSynced());
+}
+
+TEST(Contract12_HasSynced, ALaterListIsNotInitial) {
+  Fixture f;
+  f.queue.Replace({MakePod("a")}, "2");
+  f.queue.Flush();
+  f.queue.Replace({MakePod("a", "3")}, "4");
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@1 at 2 initial", "synced", "Replaced a@3 at 4"));
+}
+
+// ---- Contract 11 ----
+
+TEST(Contract11_ReplaceAfterDelete, TheNewObjectStillComes) {
+  Fixture f;
+  f.queue.Replace({MakePod("a", "1")}, "1");
+  f.queue.Delete(MakePod("a", "2"));
+  f.queue.Replace({MakePod("a", "3")}, "3");
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@1 at 1 initial", "synced", "Deleted a@2", "Replaced a@3 at 3"));
+}
+
+TEST(DeltaTypeTest, HasNames) {
+  EXPECT_EQ(ToString(DeltaType::kAdded), "Added");
+  EXPECT_EQ(ToString(DeltaType::kUpdated), "Updated");
+  EXPECT_EQ(ToString(DeltaType::kDeleted), "Deleted");
+  EXPECT_EQ(ToString(DeltaType::kReplaced), "Replaced");
+  EXPECT_EQ(ToString(DeltaType::kSync), "Sync");
+  EXPECT_EQ(ToString(DeltaType::kBookmark), "Bookmark");
+}
+
+}  // namespace
+}  // namespace kube::internal

@@ -1,0 +1,190 @@
+#include "cache/handler.h"
+
+#include <exception>
+#include <thread>
+#include <utility>
+
+namespace kube::internal {
+namespace {
+
+struct Graveyard {
+  Mutex mu;
+  std::vector<Thread> threads KUBE_GUARDED_BY(mu);
+};
+
+}  // namespace
+
+void Bury(Thread thread) {
+  static Graveyard graveyard;  // joins at exit
+  std::vector<Thread> earlier;
+  {
+    MutexLock lock(graveyard.mu);
+    earlier = std::exchange(graveyard.threads, {});
+    graveyard.threads.push_back(std::move(thread));
+  }
+  // Those that came before this one have only their last return left; each waits for earlier ones alone, so nobody waits in a circle.
+  earlier.clear();
+}
+
+std::shared_ptr<HandlerThread> HandlerThread::Start(Handler handler, std::string name, const ObjectForm& form, const std::string& what) {
+  std::shared_ptr<HandlerThread> self(new HandlerThread(std::move(handler), std::move(name), form, what));
+  MutexLock lock(self->join_mu_);
+  self->thread_ = Thread("kube-h-" + self->name_, [self] { self->Run(); });
+  return self;
+}
+
+HandlerThread::HandlerThread(Handler handler, std::string name, const ObjectForm& form, const std::string& what)
+    : handler_(std::move(handler)),
+      name_(std::move(name)),
+      form_(form),
+      log_(Logger("cache.handler").With({{"informer", what}, {"handler", name_}})) {}
+
+HandlerThread::~HandlerThread() {
+  // The thread holds a reference, so it has ended, or this is its end.
+  MutexLock lock(join_mu_);
+  if (thread_.joinable() && thread_.id() == std::this_thread::get_id()) Bury(std::move(thread_));
+}
+
+void HandlerThread::Push(std::span<const Notification> notifications) {
+  if (notifications.empty() || removed_) return;
+  std::size_t late = 0;
+  {
+    MutexLock lock(mu_);
+    if (removed_) return;
+    waiting_.insert(waiting_.end(), notifications.begin(), notifications.end());
+    if (waiting_.size() > warn_at_) {
+      late = waiting_.size();
+      warn_at_ *= 4;
+    }
+    if (std::exchange(sleeping_, false)) changed_.NotifyOne();
+  }
+  if (late != 0) log_.Warn("The handler is slow: notifications wait for it and take memory", {{"waiting", late}});
+}
+
+void HandlerThread::Remove() {
+  std::vector<Notification> dropped;  // objects are freed without the lock
+  MutexLock lock(mu_);
+  removed_ = true;
+  dropped.swap(waiting_);
+  changed_.NotifyAll();
+  synced_changed_.NotifyAll();
+}
+
+void HandlerThread::RemoveAndWait() {
+  Remove();
+  if (OnThread()) return;
+  // Several may wait; the first one joins.
+  MutexLock lock(join_mu_);
+  if (thread_.joinable()) thread_.Join();
+}
+
+bool HandlerThread::HasSynced() const {
+  MutexLock lock(mu_);
+  return synced_;
+}
+
+Result<void> HandlerThread::WaitForSync(const Context& ctx) {
+  MutexLock lock(mu_);
+  const auto over = [&] {
+    mu_.AssertHeld();
+    return synced_ || removed_.load();
+  };
+  if (Result<void> r = WaitUntil(ctx, mu_, synced_changed_, over); !r) {
+    return r.error().WithContext("handler " + name_ + " has not been told everything yet");
+  }
+  if (!synced_) return Error(ErrorKind::kClosed, "handler " + name_ + " was removed, or its informer has stopped");
+  return {};
+}
+
+HandlerStatus HandlerThread::status() const {
+  MutexLock lock(mu_);
+  return {.name = name_,
+          .pending = waiting_.size() + in_hand_,
+          .handled = handled_,
+          .failures = failures_,
+          .synced = synced_};
+}
+
+void HandlerThread::Run() {
+  thread_id_ = std::this_thread::get_id();
+  std::vector<Notification> batch;
+  for (;;) {
+    {
+      MutexLock lock(mu_);
+      while (waiting_.empty() && !removed_) {
+        sleeping_ = true;
+        changed_.Wait(mu_);
+      }
+      sleeping_ = false;
+      if (removed_) return;
+      batch.swap(waiting_);
+      in_hand_ = batch.size();
+    }
+    for (Notification& notification : batch) {
+      if (removed_) return;
+      Tell(notification);
+      notification = {};  // an object that is gone should not wait for the end of the batch
+      in_hand_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    // The first list may have been long; the block that it needed is not wanted again.
+    if (batch.capacity() > 4096) batch = {};
+    batch.clear();
+  }
+}
+
+void HandlerThread::Tell(const Notification& notification) {
+  if (notification.kind == Notification::Kind::kSynced) {
+    MutexLock lock(mu_);
+    synced_ = true;
+    synced_changed_.NotifyAll();
+    return;
+  }
+  try {
+    Call(notification);
+  } catch (const std::exception& e) {
+    Failed(e.what());
+  } catch (...) {
+    Failed("an exception that is no std::exception");
+  }
+  handled_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void HandlerThread::Call(const Notification& notification) {
+  const ObjectRef& before = notification.before;
+  const ObjectRef& after = notification.after;
+  switch (notification.kind) {
+    case Notification::Kind::kAdd:
+      if (handler_.filter && !handler_.filter(after.get())) return;
+      if (handler_.on_add) handler_.on_add(after, notification.flag);
+      return;
+    case Notification::Kind::kUpdate: {
+      const bool was = !handler_.filter || handler_.filter(before.get());
+      const bool is = !handler_.filter || handler_.filter(after.get());
+      if (was && is) {
+        if (handler_.on_update) handler_.on_update(before, after);
+      } else if (is) {
+        if (handler_.on_add) handler_.on_add(after, false);
+      } else if (was) {
+        if (handler_.on_delete) handler_.on_delete(form_.Key(before.get()), before, false);
+      }
+      return;
+    }
+    case Notification::Kind::kDelete:
+      if (handler_.filter && !handler_.filter(before.get())) return;
+      if (handler_.on_delete) handler_.on_delete(form_.Key(before.get()), before, notification.flag);
+      return;
+    case Notification::Kind::kSynced:
+      return;
+  }
+}
+
+void HandlerThread::Failed(std::string_view what) {
+  const std::uint64_t failures = failures_.fetch_add(1, std::memory_order_relaxed) + 1;
+  // A handler that always throws must not fill the disk.
+  const auto now = std::chrono::steady_clock::now();
+  if (last_failure_log_ && now - *last_failure_log_ < std::chrono::seconds(1)) return;
+  last_failure_log_ = now;
+  log_.Error("An event handler threw; the notification counts as told", {{"what", what}, {"failures", failures}});
+}
+
+}  // namespace kube::internal

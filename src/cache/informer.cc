@@ -1,0 +1,70 @@
+#include "kube/cache/informer.h"
+
+#include <utility>
+
+#include "cache/handler.h"
+#include "cache/informer_core.h"
+#include "cache/source.h"
+
+namespace kube {
+
+HandlerRegistration& HandlerRegistration::operator=(HandlerRegistration&& other) noexcept {
+  if (this != &other) {
+    HandlerRegistration old(std::move(*this));
+    informer_ = std::move(other.informer_);
+    thread_ = std::move(other.thread_);
+  }
+  return *this;
+}
+
+HandlerRegistration::~HandlerRegistration() {
+  if (thread_ != nullptr) informer_->core().RemoveHandler(thread_, true);
+}
+
+bool HandlerRegistration::HasSynced() const { return thread_ != nullptr && thread_->HasSynced(); }
+
+Result<void> HandlerRegistration::WaitForSync(const Context& ctx) const {
+  if (thread_ == nullptr) return Error(ErrorKind::kClosed, "this registration is of no handler");
+  return thread_->WaitForSync(ctx);
+}
+
+void HandlerRegistration::Remove() {
+  if (thread_ != nullptr) informer_->core().RemoveHandler(thread_, false);
+}
+
+HandlerStatus HandlerRegistration::status() const { return thread_ != nullptr ? thread_->status() : HandlerStatus(); }
+
+namespace internal {
+
+InformerHandle::~InformerHandle() { core_->Stop(); }
+
+bool InformerBase::HasSynced() const { return handle_->core().HasSynced(); }
+Result<void> InformerBase::WaitForSync(const Context& ctx) const { return handle_->core().WaitForSync(ctx); }
+Result<void> InformerBase::WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version) const {
+  return handle_->core().WaitUntilSeen(ctx, key, resource_version);
+}
+InformerStatus InformerBase::status() const { return handle_->core().status(); }
+CacheStats InformerBase::Stats() const { return handle_->core().store()->Stats(); }
+const Gvr& InformerBase::gvr() const { return handle_->core().gvr(); }
+void InformerBase::Start(const Context& ctx) const { handle_->core().Start(ctx); }
+void InformerBase::Stop() const { handle_->core().Stop(); }
+Result<void> InformerBase::OnError(std::function<void(const Error&)> callback) const { return handle_->core().SetOnError(std::move(callback)); }
+Result<void> InformerBase::SetTransform(std::function<Result<void>(void*)> transform) const {
+  return handle_->core().SetTransform(std::move(transform));
+}
+const std::shared_ptr<Store>& InformerBase::store() const { return handle_->core().store(); }
+
+Result<HandlerRegistration> InformerBase::Add(Handler handler, HandlerOptions options) const {
+  Result<std::shared_ptr<HandlerThread>> thread = handle_->core().AddHandler(std::move(handler), options);
+  if (!thread) return thread.error();
+  return HandlerRegistration(handle_, *std::move(thread));
+}
+
+std::shared_ptr<InformerHandle> MakeInformer(InformerSetup setup) {
+  std::shared_ptr<ObjectSource> source = MakeClientSource(setup.client, setup.target, *setup.form);
+  return std::make_shared<InformerHandle>(
+      std::make_shared<InformerCore>(std::move(source), *setup.form, setup.target.gvr, std::move(setup.options), std::move(setup.metrics)));
+}
+
+}  // namespace internal
+}  // namespace kube

@@ -1,0 +1,419 @@
+#include "cache/informer_core.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+#include <utility>
+
+namespace kube::internal {
+namespace {
+
+constexpr std::chrono::nanoseconds kMinResync = std::chrono::seconds(1);
+// Pages that a list of this size needed and that are free now are given back to the system.
+constexpr std::size_t kTrimObjects = 1000;
+
+std::string ResyncText(std::chrono::nanoseconds period) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(period).count()) + "ms";
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> VersionNumber(std::string_view resource_version) {
+  std::uint64_t number = 0;
+  const char* const end = resource_version.data() + resource_version.size();
+  const auto [stop, error] = std::from_chars(resource_version.data(), end, number);
+  if (resource_version.empty() || error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+FieldSelection FieldsOf(const InformerOptions& options) {
+  return options.strip_managed_fields ? options.fields.And(FieldSelection::WithoutManagedFields()) : options.fields;
+}
+
+InformerCore::InformerCore(std::shared_ptr<ObjectSource> source, const ObjectForm& form, Gvr gvr, InformerOptions options,
+                           std::shared_ptr<MetricsSink> metrics)
+    : source_(std::move(source)),
+      form_(form),
+      gvr_(std::move(gvr)),
+      what_(gvr_.group_resource().ToString()),
+      options_(std::move(options)),
+      fields_(FieldsOf(options_)),
+      metrics_(std::move(metrics)),
+      log_(Logger("cache.informer").With({{"informer", what_}})),
+      store_(std::make_shared<Store>(form)),
+      queue_(*this),
+      resync_period_(options_.resync.count()) {}
+
+InformerCore::~InformerCore() {
+  // The thread holds a reference, so it has ended, or this is its end.
+  MutexLock lock(join_mu_);
+  if (thread_.joinable() && thread_.id() == std::this_thread::get_id()) Bury(std::move(thread_));
+}
+
+// ---- Start and stop ----
+
+ReflectorOptions InformerCore::MakeReflectorOptions() {
+  ReflectorOptions options{.form = &form_,
+                           .what = what_,
+                           .ns = options_.ns,
+                           .label_selector = options_.label_selector,
+                           .field_selector = options_.field_selector,
+                           .decode = {.fields = fields_.everything() ? nullptr : &fields_},
+                           .share = options_.share,
+                           .watch_list = options_.watch_list,
+                           .resync_period = [this] { return std::chrono::nanoseconds(resync_period_.load()); },
+                           .transform = transform_,
+                           .on_error = on_error_,
+                           .metrics = metrics_.get()};
+  return options;
+}
+
+void InformerCore::Start(const Context& ctx) {
+  MutexLock join(join_mu_);
+  MutexLock lock(mu_);
+  if (stopped_) return;
+  if (started_) {
+    log_.V(2).Info("The informer runs already");
+    return;
+  }
+  started_ = true;
+  auto [child, cancel] = ctx.WithCancel();
+  cancel_.emplace(std::move(cancel));
+  clock_ = ctx.clock();
+  for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->next_resync = clock_->Later(handler->resync_period);
+  reflector_ = std::make_unique<Reflector>(source_, queue_, MakeReflectorOptions());
+  const Context own = child;
+  thread_ = Thread("kube-refl-" + gvr_.resource.str(), [self = shared_from_this(), own] { self->Run(own); });
+}
+
+bool InformerCore::started() const {
+  MutexLock lock(mu_);
+  return started_;
+}
+
+void InformerCore::Run(const Context& ctx) {
+  thread_id_ = std::this_thread::get_id();
+  Reflector* reflector = nullptr;
+  {
+    MutexLock lock(mu_);
+    reflector = reflector_.get();
+  }
+  reflector->Run(ctx);
+  // The context has stopped: nobody is told anything any more.
+  MutexLock lock(mu_);
+  stopped_ = true;
+  for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->Remove();
+  MutexLock seen(seen_mu_);
+  over_ = true;
+  seen_changed_.NotifyAll();
+}
+
+void InformerCore::Stop() {
+  bool wait = thread_id_.load() != std::this_thread::get_id();
+  std::vector<std::shared_ptr<HandlerThread>> handlers;
+  std::optional<CancelSource> cancel;
+  {
+    MutexLock lock(mu_);
+    stopped_ = true;
+    cancel.swap(cancel_);
+    handlers.swap(handlers_);
+    MutexLock seen(seen_mu_);
+    over_ = true;
+    seen_changed_.NotifyAll();
+  }
+  if (cancel) cancel->Cancel();
+  for (const std::shared_ptr<HandlerThread>& handler : handlers) {
+    handler->Remove();
+    if (handler->OnThread()) wait = false;
+  }
+  // One of its own threads waits for none of the others: two of them might do so at once. They end by themselves.
+  if (!wait) return;
+  {
+    MutexLock lock(join_mu_);
+    if (thread_.joinable()) thread_.Join();
+  }
+  for (const std::shared_ptr<HandlerThread>& handler : handlers) handler->RemoveAndWait();
+}
+
+// ---- Handlers ----
+
+Result<std::shared_ptr<HandlerThread>> InformerCore::AddHandler(Handler handler, const HandlerOptions& options) {
+  MutexLock lock(mu_);
+  if (stopped_) return Error(ErrorKind::kClosed, what_ + ": the informer has stopped; no handler can be added");
+  std::string name = options.name.empty() ? std::to_string(next_handler_) : options.name;
+  ++next_handler_;
+
+  std::chrono::nanoseconds period = std::max(options.resync.value_or(options_.resync), std::chrono::nanoseconds(0));
+  const std::chrono::nanoseconds check(resync_period_.load());
+  if (period.count() > 0 && check.count() == 0) {
+    log_.Warn("The informer has no resyncs, so its handlers get none", {{"handler", name}, {"wanted", ResyncText(period)}});
+    period = {};
+  } else if (period.count() > 0) {
+    period = std::max(period, kMinResync);
+    if (period < check && started_) {
+      log_.Warn("The informer runs already and looks for resyncs less often than the handler wants",
+                {{"handler", name}, {"wanted", ResyncText(period)}, {"given", ResyncText(check)}});
+      period = check;
+    } else if (period < check) {
+      resync_period_ = period.count();
+    }
+  }
+
+  std::shared_ptr<HandlerThread> thread = HandlerThread::Start(std::move(handler), std::move(name), form_, what_);
+  thread->resync_period = period;
+  if (clock_ != nullptr) thread->next_resync = clock_->Later(period);
+  handlers_.push_back(thread);
+  // What is there, then what comes: both under this lock, so nothing falls between.
+  TellAll(*thread, true);
+  return thread;
+}
+
+void InformerCore::RemoveHandler(const std::shared_ptr<HandlerThread>& handler, bool wait) {
+  {
+    MutexLock lock(mu_);
+    std::erase(handlers_, handler);
+  }
+  if (wait) {
+    handler->RemoveAndWait();
+  } else {
+    handler->Remove();
+  }
+}
+
+Result<void> InformerCore::SetTransform(std::function<Result<void>(void*)> transform) {
+  MutexLock lock(mu_);
+  if (started_ || stopped_) return Error::Invalid(what_ + ": the informer has started; a transform has to be set before");
+  transform_ = std::move(transform);
+  return {};
+}
+
+Result<void> InformerCore::SetOnError(std::function<void(const Error&)> on_error) {
+  MutexLock lock(mu_);
+  if (started_ || stopped_) return Error::Invalid(what_ + ": the informer has started; an error handler has to be set before");
+  on_error_ = std::move(on_error);
+  return {};
+}
+
+void InformerCore::TellAll(HandlerThread& handler, bool initial) {
+  std::vector<Notification> all;
+  std::vector<ObjectRef> objects = store_->List();
+  all.reserve(objects.size() + 1);
+  for (ObjectRef& object : objects) {
+    if (initial) {
+      all.push_back({.kind = Notification::Kind::kAdd, .flag = true, .after = std::move(object)});
+    } else {
+      all.push_back({.kind = Notification::Kind::kUpdate, .flag = true, .before = object, .after = object});
+    }
+  }
+  if (initial && queue_.HasSynced()) all.push_back({.kind = Notification::Kind::kSynced});
+  notifications_ += all.size();
+  handler.Push(all);
+}
+
+void InformerCore::Tell(std::span<const Notification> notifications) {
+  notifications_ += notifications.size();
+  for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->Push(notifications);
+}
+
+// ---- What the reflector saw ----
+
+// An event that comes late, after a newer one of the same object, is of no use: no server sends such a thing, proxies and bugs do.
+void InformerCore::Apply(const Delta& delta, bool initial, std::vector<Notification>& out) {
+  const void* const object = delta.object.get();
+  const std::optional<std::uint64_t> version = VersionNumber(form_.ResourceVersion(object).view());
+  const ObjectRef current = store_->Get(form_.Namespace(object).view(), form_.Name(object).view());
+  if (current != nullptr && version) {
+    const std::optional<std::uint64_t> held = VersionNumber(form_.ResourceVersion(current.get()).view());
+    if (held && (*version < *held || (*version == *held && delta.type != DeltaType::kDeleted))) {
+      log_.V(4).Info("An event came late or twice", {{"key", form_.Key(object).ToString()}, {"version", *version}, {"held", *held}});
+      return;
+    }
+  }
+  if (current == nullptr && version && *version < newest_ && delta.type != DeltaType::kDeleted && DeletedSince(delta.object, *version)) {
+    log_.V(4).Info("An event came after the deletion of its object", {{"key", form_.Key(object).ToString()}, {"version", *version}});
+    return;
+  }
+  if (version) newest_ = std::max(newest_, *version);
+
+  if (delta.type == DeltaType::kDeleted) {
+    if (version) RememberDeleted(delta.object, *version);
+    // Nobody was told of it, so nobody is told that it is gone.
+    if (current == nullptr) return;
+    Store::Write write{.key = form_.Key(object)};
+    store_->Apply({&write, 1}, form_.ResourceVersion(object).view());
+    out.push_back({.kind = Notification::Kind::kDelete, .before = delta.object});
+    return;
+  }
+  Store::Write write{.object = delta.object};
+  store_->Apply({&write, 1}, form_.ResourceVersion(object).view());
+  if (current == nullptr) {
+    out.push_back({.kind = Notification::Kind::kAdd, .flag = initial, .after = delta.object});
+  } else {
+    out.push_back({.kind = Notification::Kind::kUpdate, .before = current, .after = delta.object});
+  }
+}
+
+bool InformerCore::DeletedSince(const ObjectRef& object, std::uint64_t version) const {
+  return std::any_of(gone_.begin(), gone_.end(), [&](const Gone& gone) {
+    return gone.version > version && gone.key.name == form_.Name(object.get()) && gone.key.ns == form_.Namespace(object.get());
+  });
+}
+
+void InformerCore::RememberDeleted(const ObjectRef& object, std::uint64_t version) {
+  gone_[next_gone_] = {form_.Key(object.get()), version};
+  next_gone_ = (next_gone_ + 1) % gone_.size();
+}
+
+void InformerCore::Changed(std::span<const Delta> deltas, bool initial) {
+  std::vector<Notification> notifications;
+  notifications.reserve(deltas.size());
+  {
+    MutexLock lock(mu_);
+    for (const Delta& delta : deltas) Apply(delta, initial, notifications);
+    Tell(notifications);
+  }
+  Seen(newest_, false);
+}
+
+void InformerCore::Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) {
+  {
+    MutexLock lock(mu_);
+    const Store::Replaced replaced = store_->Replace(objects, resource_version);
+    gone_ = {};
+    newest_ = VersionNumber(resource_version).value_or(0);
+    // Where a list names an object twice, the last one counts.
+    const bool twice = store_->size() != objects.size();
+    std::vector<Notification> notifications;
+    notifications.reserve(replaced.removed.size() + objects.size());
+    for (const ObjectRef& gone : replaced.removed) {
+      notifications.push_back({.kind = Notification::Kind::kDelete, .flag = true, .before = gone});
+    }
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      const void* const object = objects[i].get();
+      const ObjectRef& before = replaced.before[i];
+      if (twice && store_->Get(form_.Namespace(object).view(), form_.Name(object).view()) != objects[i]) continue;
+      if (before == nullptr) {
+        notifications.push_back({.kind = Notification::Kind::kAdd, .flag = initial, .after = objects[i]});
+      } else if (form_.ResourceVersion(before.get()) != form_.ResourceVersion(object)) {
+        notifications.push_back({.kind = Notification::Kind::kUpdate, .before = before, .after = objects[i]});
+      }
+    }
+    Tell(notifications);
+  }
+  const std::size_t count = objects.size();
+  objects = {};
+#if defined(__GLIBC__)
+  if (count >= kTrimObjects) malloc_trim(0);
+#endif
+  Seen(VersionNumber(resource_version), true);
+}
+
+void InformerCore::Resynced() {
+  MutexLock lock(mu_);
+  const Clock::TimePoint now = clock_->Now();
+  for (const std::shared_ptr<HandlerThread>& handler : handlers_) {
+    if (handler->resync_period.count() == 0 || now < handler->next_resync) continue;
+    handler->next_resync = now + handler->resync_period;
+    TellAll(*handler, false);
+  }
+}
+
+void InformerCore::Bookmarked(const std::string& resource_version) {
+  store_->SetResourceVersion(resource_version);
+  const std::optional<std::uint64_t> version = VersionNumber(resource_version);
+  if (version) newest_ = std::max(newest_, *version);
+  Seen(version, false);
+}
+
+void InformerCore::Synced() {
+  {
+    MutexLock lock(mu_);
+    const Notification synced{.kind = Notification::Kind::kSynced};
+    for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->Push({&synced, 1});
+  }
+  MutexLock lock(seen_mu_);
+  synced_ = true;
+  seen_changed_.NotifyAll();
+}
+
+// ---- Waiting ----
+
+void InformerCore::Seen(std::optional<std::uint64_t> version, bool replaced) {
+  if (!version) return;
+  MutexLock lock(seen_mu_);
+  // Only a new list may go back: a server that was restored from a backup.
+  seen_ = replaced ? *version : std::max(seen_, *version);
+  if (waiting_ > 0) seen_changed_.NotifyAll();
+}
+
+std::string InformerCore::Describe() const {
+  std::string text = what_;
+  if (!options_.ns.empty()) text += " in namespace " + options_.ns;
+  MutexLock lock(mu_);
+  if (reflector_ == nullptr) return text + " (the informer has not been started)";
+  const ReflectorStatus status = reflector_->status();
+  text += " (" + std::string(ToString(status.state));
+  if (status.error) text += ", last error: " + status.error->ToString();
+  return text + ")";
+}
+
+Result<void> InformerCore::WaitForSync(const Context& ctx) {
+  {
+    MutexLock lock(seen_mu_);
+    const auto done = [&] {
+      seen_mu_.AssertHeld();
+      return synced_ || over_;
+    };
+    const Result<void> waited = WaitUntil(ctx, seen_mu_, seen_changed_, done);
+    if (waited && synced_) return {};
+    if (waited) return Error(ErrorKind::kClosed, what_ + ": the informer has stopped before its cache was complete");
+    lock.Unlock();
+    return waited.error().WithContext("the cache of " + Describe() + " is not complete yet");
+  }
+}
+
+Result<void> InformerCore::WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version) {
+  const std::optional<std::uint64_t> wanted = VersionNumber(resource_version);
+  if (!wanted) return Error::Invalid(what_ + ": \"" + std::string(resource_version) + "\" is no resource version that can be waited for");
+  MutexLock lock(seen_mu_);
+  const auto held = [&] {
+    const ObjectRef object = store_->Get(key.ns.view(), key.name.view());
+    return object != nullptr && VersionNumber(form_.ResourceVersion(object.get()).view()).value_or(0) >= *wanted;
+  };
+  if ((synced_ && seen_ >= *wanted) || held()) return {};
+  const auto done = [&] {
+    seen_mu_.AssertHeld();
+    return over_ || (synced_ && seen_ >= *wanted) || held();
+  };
+  ++waiting_;
+  const Result<void> waited = WaitUntil(ctx, seen_mu_, seen_changed_, done);
+  --waiting_;
+  if (waited && ((synced_ && seen_ >= *wanted) || held())) return {};
+  if (waited) return Error(ErrorKind::kClosed, what_ + ": the informer has stopped");
+  return waited.error().WithContext(what_ + ": version " + std::string(resource_version) + " of " + key.ToString() +
+                                    " has not been seen yet; the newest is " + std::to_string(seen_));
+}
+
+InformerStatus InformerCore::status() const {
+  InformerStatus status{.what = what_,
+                        .ns = options_.ns,
+                        .label_selector = options_.label_selector,
+                        .field_selector = options_.field_selector,
+                        .synced = HasSynced(),
+                        .objects = store_->size()};
+  MutexLock lock(mu_);
+  status.notifications = notifications_;
+  if (reflector_ != nullptr) {
+    status.reflector = reflector_->status();
+    if (status.reflector.last_message) status.silence = clock_->Now() - *status.reflector.last_message;
+    const Interner::Stats sharing = reflector_->sharing();
+    if (sharing.lookups > 0) status.shared_ratio = static_cast<double>(sharing.hits) / static_cast<double>(sharing.lookups);
+  }
+  if (stopped_) status.reflector.state = ReflectorState::kStopped;
+  for (const std::shared_ptr<HandlerThread>& handler : handlers_) status.handlers.push_back(handler->status());
+  return status;
+}
+
+}  // namespace kube::internal

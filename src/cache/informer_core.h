@@ -1,0 +1,127 @@
+// InformerCore: the informer behind its handles. A reflector fills the delta queue, the queue drives this, and this writes to the store
+// and tells the handlers; all on the reflector's thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "cache/delta_queue.h"
+#include "cache/handler.h"
+#include "cache/reflector.h"
+#include "cache/source.h"
+#include "kube/base/context.h"
+#include "kube/base/mutex.h"
+#include "kube/base/thread.h"
+#include "kube/cache/indexer.h"
+#include "kube/cache/informer.h"
+#include "kube/codec/field_selection.h"
+
+namespace kube::internal {
+
+// The number in a resource version, as servers write them; nothing for anything else.
+std::optional<std::uint64_t> VersionNumber(std::string_view resource_version);
+
+// What an informer with these options decodes.
+FieldSelection FieldsOf(const InformerOptions& options);
+
+// Thread safety: all public functions from any thread.
+class InformerCore : public std::enable_shared_from_this<InformerCore>, private DeltaConsumer {
+ public:
+  InformerCore(std::shared_ptr<ObjectSource> source, const ObjectForm& form, Gvr gvr, InformerOptions options,
+               std::shared_ptr<MetricsSink> metrics);
+  ~InformerCore() override;
+
+  void Start(const Context& ctx);
+  // Waits for all threads, unless one of them calls.
+  void Stop();
+
+  Result<std::shared_ptr<HandlerThread>> AddHandler(Handler handler, const HandlerOptions& options);
+  // Waits for a running call where `wait`.
+  void RemoveHandler(const std::shared_ptr<HandlerThread>& handler, bool wait);
+  Result<void> SetTransform(std::function<Result<void>(void*)> transform);
+  Result<void> SetOnError(std::function<void(const Error&)> on_error);
+
+  bool started() const;
+  bool HasSynced() const { return queue_.HasSynced(); }
+  Result<void> WaitForSync(const Context& ctx);
+  Result<void> WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version);
+  InformerStatus status() const;
+  const std::shared_ptr<Store>& store() const { return store_; }
+  const Gvr& gvr() const { return gvr_; }
+
+ private:
+  // ---- DeltaConsumer: on the reflector's thread ----
+  void Changed(std::span<const Delta> deltas, bool initial) override;
+  void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) override;
+  void Resynced() override;
+  void Bookmarked(const std::string& resource_version) override;
+  void Synced() override;
+
+  void Apply(const Delta& delta, bool initial, std::vector<Notification>& out) KUBE_REQUIRES(mu_);
+  bool DeletedSince(const ObjectRef& object, std::uint64_t version) const;
+  void RememberDeleted(const ObjectRef& object, std::uint64_t version);
+  void Tell(std::span<const Notification> notifications) KUBE_REQUIRES(mu_);
+  void TellAll(HandlerThread& handler, bool initial) KUBE_REQUIRES(mu_);
+  void Seen(std::optional<std::uint64_t> version, bool replaced);
+  std::chrono::nanoseconds ResyncPeriod() const;
+  ReflectorOptions MakeReflectorOptions() KUBE_REQUIRES(mu_);
+  void Run(const Context& ctx);
+  std::string Describe() const;
+
+  const std::shared_ptr<ObjectSource> source_;
+  const ObjectForm& form_;
+  const Gvr gvr_;
+  const std::string what_;
+  const InformerOptions options_;
+  const FieldSelection fields_;  // of the options, all in one
+  const std::shared_ptr<MetricsSink> metrics_;
+  const Logger log_;
+  const std::shared_ptr<Store> store_;
+  DeltaQueue queue_;
+
+  // Held while the store changes and the handlers' queues get what changed: who holds it sees both in step.
+  mutable Mutex mu_;
+  std::vector<std::shared_ptr<HandlerThread>> handlers_ KUBE_GUARDED_BY(mu_);
+  int next_handler_ KUBE_GUARDED_BY(mu_) = 1;
+  std::uint64_t notifications_ KUBE_GUARDED_BY(mu_) = 0;
+  std::function<Result<void>(void*)> transform_ KUBE_GUARDED_BY(mu_);
+  std::function<void(const Error&)> on_error_ KUBE_GUARDED_BY(mu_);
+  bool started_ KUBE_GUARDED_BY(mu_) = false;
+  bool stopped_ KUBE_GUARDED_BY(mu_) = false;
+  std::shared_ptr<Clock> clock_ KUBE_GUARDED_BY(mu_);
+  std::unique_ptr<Reflector> reflector_ KUBE_GUARDED_BY(mu_);  // made by Start, then there to the end
+  std::optional<CancelSource> cancel_ KUBE_GUARDED_BY(mu_);
+  std::atomic<std::chrono::nanoseconds::rep> resync_period_;  // how often handlers are looked at; 0: never
+
+  // What has been seen of the server, for those who wait.
+  mutable Mutex seen_mu_ KUBE_ACQUIRED_AFTER(mu_);
+  CondVar seen_changed_;
+  std::uint64_t seen_ KUBE_GUARDED_BY(seen_mu_) = 0;
+  int waiting_ KUBE_GUARDED_BY(seen_mu_) = 0;
+  bool synced_ KUBE_GUARDED_BY(seen_mu_) = false;
+  bool over_ KUBE_GUARDED_BY(seen_mu_) = false;
+
+  // The last deletions, in case an older event of the same object comes behind them; the reflector's thread alone.
+  struct Gone {
+    ObjectKey key;
+    std::uint64_t version = 0;
+  };
+  std::array<Gone, 64> gone_;
+  std::size_t next_gone_ = 0;
+  std::uint64_t newest_ = 0;  // of all events
+
+  Mutex join_mu_ KUBE_ACQUIRED_BEFORE(mu_);
+  Thread thread_ KUBE_GUARDED_BY(join_mu_);
+  std::atomic<std::thread::id> thread_id_{};
+};
+
+}  // namespace kube::internal

@@ -1,0 +1,521 @@
+// Informers with a scripted server: their life, their status, waiting, transforms, events that come late or twice.
+#include <atomic>
+#include <latch>
+#include <stdexcept>
+
+#include "cache/informer_test_util.h"
+
+namespace kube::internal {
+namespace {
+
+using core::v1::Pod;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+Error Forbidden() {
+  return Error(Error::Payload{
+      .kind = ErrorKind::kApi, .http_code = 403, .reason = "Forbidden", .message = "pods is forbidden: User \"x\" cannot list resource"});
+}
+
+class InformerTest : public InformerFixture {};
+
+TEST_F(InformerTest, TellsWhatHappens) {
+  SharedInformer<Pod> pods = Make();
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler());
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  watch->Added(PodAt("b", "11"));
+  watch->Modified(PodAt("a", "12"));
+  watch->Deleted(PodAt("b", "13"));
+  ASSERT_TRUE(witness.WaitForCalls(4));
+  EXPECT_THAT(witness.said(), ElementsAre("add default/a@1 initial", "add default/b@11", "update default/a@1->12", "delete default/b@13"));
+  EXPECT_EQ(pods.indexer().resource_version(), "13");
+}
+
+TEST_F(InformerTest, ManyHandlersOneWatch) {
+  SharedInformer<Pod> pods = Make();
+  std::vector<Witness<>> witnesses(10);
+  std::vector<HandlerRegistration> registrations;
+  for (Witness<>& witness : witnesses) registrations.push_back(*pods.AddEventHandler(witness.Handler()));
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  watch->Deleted(PodAt("a", "11"));
+  for (Witness<>& witness : witnesses) {
+    ASSERT_TRUE(witness.WaitForCalls(2));
+    EXPECT_THAT(witness.said(), ElementsAre("add default/a@1 initial", "delete default/a@11"));
+  }
+  EXPECT_EQ(source_->requests().size(), 1U);
+  EXPECT_EQ(pods.status().handlers.size(), 10U);
+}
+
+TEST_F(InformerTest, TheSameHandlerTwiceIsTwoRegistrations) {
+  SharedInformer<Pod> pods = Make();
+  std::atomic<int> calls = 0;
+  const EventHandler<Pod> handler{.on_add = [&](const Ptr<Pod>&, bool) { ++calls; }};
+  Result<HandlerRegistration> first = pods.AddEventHandler(handler);
+  Result<HandlerRegistration> second = pods.AddEventHandler(handler);
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(first->WaitForSync(Soon()));
+  ASSERT_TRUE(second->WaitForSync(Soon()));
+  EXPECT_EQ(calls, 2);
+  *first = HandlerRegistration();
+  watch->Added(PodAt("b", "11"));
+  ASSERT_TRUE(watch->WaitDrained());
+  *second = HandlerRegistration();
+  EXPECT_LE(calls, 3);
+}
+
+TEST_F(InformerTest, ASlowHandlerDelaysOnlyItself) {
+  SharedInformer<Pod> pods = Make();
+  std::latch go(1);
+  std::atomic<int> calls = 0;
+  Witness<> quick;
+  const Result<HandlerRegistration> slow = pods.AddEventHandler({.on_add = [&](const Ptr<Pod>&, bool) {
+                                                                  ++calls;
+                                                                  go.wait();
+                                                                }},
+                                                                {.name = "slow"});
+  const Result<HandlerRegistration> other = pods.AddEventHandler(quick.Handler());
+  const auto watch = FirstList({PodAt("a", "1"), PodAt("b", "2")}, "10");
+  pods.Start(ctx_);
+  for (int i = 0; i < 100; ++i) watch->Added(PodAt("p" + std::to_string(i), std::to_string(11 + i)));
+  ASSERT_TRUE(quick.WaitForCalls(102));
+  EXPECT_FALSE(slow->HasSynced());
+  EXPECT_EQ(slow->status().name, "slow");
+  EXPECT_GT(slow->status().pending, 50U);
+  go.count_down();
+  ASSERT_TRUE(slow->WaitForSync(Soon()));
+}
+
+TEST_F(InformerTest, AHandlerThatThrowsIsToldTheRest) {
+  SharedInformer<Pod> pods = Make();
+  Witness<> witness;
+  EventHandler<Pod> handler = witness.Handler();
+  handler.on_add = [add = handler.on_add](const Ptr<Pod>& pod, bool initial) {
+    add(pod, initial);
+    throw std::runtime_error("broken");
+  };
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(handler);
+  const auto watch = FirstList({PodAt("a", "1"), PodAt("b", "2")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(registration->WaitForSync(Soon()));
+  watch->Modified(PodAt("a", "11"));
+  ASSERT_TRUE(witness.WaitForCalls(3));
+  EXPECT_EQ(registration->status().failures, 2U);
+}
+
+TEST_F(InformerTest, FiltersSeeTheirOwnWorld) {
+  SharedInformer<Pod> pods = Make();
+  Witness<> witness;
+  EventHandler<Pod> handler = witness.Handler();
+  handler.filter = [](const Pod& pod) { return pod.metadata.labels.Get("app") == "web"; };
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(handler);
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  Pod web = PodAt("a", "11");
+  web.metadata.labels["app"] = "web";
+  watch->Modified(web);
+  watch->Modified(PodAt("a", "12"));
+  ASSERT_TRUE(witness.WaitForCalls(2));
+  EXPECT_THAT(witness.said(), ElementsAre("add default/a@11", "delete default/a@11"));
+}
+
+// ---- Events that no server should send ----
+
+TEST_F(InformerTest, EventsThatComeTwiceAreToldOnce) {
+  SharedInformer<Pod> pods = Make();
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler());
+  const auto watch = FirstList({}, "10");
+  pods.Start(ctx_);
+  watch->Added(PodAt("a", "11"));
+  watch->Added(PodAt("a", "11"));
+  watch->Modified(PodAt("a", "12"));
+  watch->Modified(PodAt("a", "12"));
+  watch->Deleted(PodAt("a", "13"));
+  watch->Deleted(PodAt("a", "13"));
+  watch->Added(PodAt("z", "14"));
+  ASSERT_TRUE(witness.WaitFor("add default/z@14"));
+  EXPECT_THAT(witness.said(), ElementsAre("add default/a@11", "update default/a@11->12", "delete default/a@13", "add default/z@14"));
+}
+
+TEST_F(InformerTest, OldEventsDoNotUndoNewOnes) {
+  SharedInformer<Pod> pods = Make();
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler());
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  watch->Modified(PodAt("a", "12"));
+  watch->Modified(PodAt("a", "11"));  // late
+  watch->Deleted(PodAt("a", "14"));
+  watch->Modified(PodAt("a", "13"));  // late: it is gone
+  watch->Added(PodAt("a", "15"));
+  watch->Deleted(PodAt("a", "14"));  // late: that was another one
+  watch->Added(PodAt("z", "16"));
+  ASSERT_TRUE(witness.WaitFor("add default/z@16"));
+  EXPECT_THAT(witness.said(), ElementsAre("add default/a@1 initial", "update default/a@1->12", "delete default/a@14", "add default/a@15",
+                                          "add default/z@16"));
+  EXPECT_THAT(witness.contradictions(), IsEmpty());
+}
+
+TEST_F(InformerTest, LateEventsOfOtherObjectsCount) {
+  SharedInformer<Pod> pods = Make();
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler());
+  const auto watch = FirstList({}, "10");
+  pods.Start(ctx_);
+  watch->Added(PodAt("b", "12"));
+  watch->Added(PodAt("a", "11"));  // after a newer one, but of another object
+  ASSERT_TRUE(witness.WaitForCalls(2));
+  EXPECT_THAT(witness.said(), ElementsAre("add default/b@12", "add default/a@11"));
+}
+
+TEST_F(InformerTest, ADeletionOfTheUnknownIsNotTold) {
+  SharedInformer<Pod> pods = Make();
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler());
+  const auto watch = FirstList({}, "10");
+  pods.Start(ctx_);
+  watch->Deleted(PodAt("a", "11"));
+  watch->Added(PodAt("z", "12"));
+  ASSERT_TRUE(witness.WaitForCalls(1));
+  EXPECT_THAT(witness.said(), ElementsAre("add default/z@12"));
+}
+
+TEST_F(InformerTest, AListThatNamesAnObjectTwiceTellsItOnce) {
+  SharedInformer<Pod> pods = Make({.watch_list = false});
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler());
+  source_->AddList(PageOf<Pod>({PodAt("a", "1"), PodAt("b", "2"), PodAt("a", "3")}, "10"));
+  const auto watch = source_->AddWatch();
+  pods.Start(ctx_);
+  ASSERT_TRUE(registration->WaitForSync(Soon()));
+  EXPECT_THAT(witness.said(), UnorderedElementsAre("add default/b@2 initial", "add default/a@3 initial"));
+}
+
+TEST_F(InformerTest, AServerThatWasRestoredFromABackupMayGoBack) {
+  SharedInformer<Pod> pods = Make();
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler());
+  const auto watch = FirstList({PodAt("a", "90"), PodAt("b", "91")}, "100");
+  pods.Start(ctx_);
+  ASSERT_TRUE(watch->WaitDrained());
+  const auto next = Relist(*watch, {PodAt("a", "5")}, "20");
+  next->Added(PodAt("b", "21"));
+  next->Modified(PodAt("a", "22"));
+  ASSERT_TRUE(witness.WaitFor("update default/a@5->22"));
+  EXPECT_THAT(witness.view(), (std::map<std::string, std::string>{{"default/a", "22"}, {"default/b", "21"}}));
+  EXPECT_THAT(witness.contradictions(), IsEmpty());
+}
+
+// ---- Life ----
+
+TEST_F(InformerTest, StopsWithItsContext) {
+  SharedInformer<Pod> pods = Make();
+  std::atomic<int> calls = 0;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler({.on_add = [&](const Ptr<Pod>&, bool) { ++calls; }});
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(registration->WaitForSync(Soon()));
+  cancel_.Cancel();
+  ASSERT_TRUE(watch->WaitStopped());
+  pods.Stop();
+  EXPECT_EQ(pods.status().reflector.state, ReflectorState::kStopped);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(InformerTest, ASecondStartDoesNothing) {
+  SharedInformer<Pod> pods = Make();
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  EXPECT_EQ(source_->watches().size(), 1U);
+}
+
+TEST_F(InformerTest, AStoppedOneNeverStartsAgain) {
+  SharedInformer<Pod> pods = Make();
+  pods.Stop();
+  pods.Start(ctx_);
+  const Result<void> synced = pods.WaitForSync(Soon());
+  ASSERT_FALSE(synced);
+  EXPECT_EQ(synced.error().kind(), ErrorKind::kClosed);
+  EXPECT_THAT(source_->requests(), IsEmpty());
+}
+
+TEST_F(InformerTest, NeverStartedIsFine) {
+  SharedInformer<Pod> pods = Make();
+  const Result<HandlerRegistration> registration = pods.AddEventHandler({});
+  EXPECT_FALSE(pods.HasSynced());
+  EXPECT_EQ(pods.status().reflector.state, ReflectorState::kIdle);
+  EXPECT_THAT(pods.status().ToString(), HasSubstr("pods"));
+}
+
+TEST_F(InformerTest, StopsWhenTheLastUserGoes) {
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  std::optional<Lister<Pod>> lister;
+  {
+    SharedInformer<Pod> pods = Make();
+    pods.Start(ctx_);
+    ASSERT_TRUE(pods.WaitForSync(Soon()));
+    lister = pods.lister();
+  }
+  watch->Added(PodAt("b", "11"));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(watch->stops(), 0);  // the lister holds it
+  EXPECT_TRUE(lister->Get({"default", "b"}));
+  lister.reset();
+  EXPECT_TRUE(watch->WaitStopped());
+}
+
+TEST_F(InformerTest, ARegistrationHoldsIt) {
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  Witness<> witness;
+  std::optional<HandlerRegistration> registration;
+  {
+    SharedInformer<Pod> pods = Make();
+    registration = *pods.AddEventHandler(witness.Handler());
+    pods.Start(ctx_);
+  }
+  watch->Added(PodAt("b", "11"));
+  ASSERT_TRUE(witness.WaitForCalls(2));
+  registration.reset();
+  EXPECT_TRUE(watch->WaitStopped());
+}
+
+TEST_F(InformerTest, TheLastUserMayGoInAHandler) {
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  auto pods = std::make_unique<SharedInformer<Pod>>(Make());
+  std::latch ready(1);
+  std::latch done(1);
+  auto registration = std::make_unique<HandlerRegistration>();
+  *registration = *pods->AddEventHandler({.on_add = [&](const Ptr<Pod>&, bool) {
+    ready.wait();
+    pods.reset();
+    registration.reset();
+    done.count_down();
+  }});
+  pods->Start(ctx_);
+  ready.count_down();
+  done.wait();
+  EXPECT_TRUE(watch->WaitStopped());
+}
+
+TEST_F(InformerTest, StopInAHandlerDoesNotHang) {
+  SharedInformer<Pod> pods = Make();
+  std::latch done(2);
+  std::latch both(2);
+  const auto stop = [&](const Ptr<Pod>&, bool) {
+    both.arrive_and_wait();
+    pods.Stop();
+    done.count_down();
+  };
+  const Result<HandlerRegistration> a = pods.AddEventHandler({.on_add = stop});
+  const Result<HandlerRegistration> b = pods.AddEventHandler({.on_add = stop});
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  done.wait();
+  pods.Stop();
+}
+
+TEST_F(InformerTest, StartAndStopRace) {
+  for (int i = 0; i < 50; ++i) {
+    SharedInformer<Pod> pods = Make();
+    const auto watch = FirstList({PodAt("a", "1")}, "10");
+    const Thread starter("starter", [&] { pods.Start(ctx_); });
+    const Thread adder("adder", [&] { const Result<HandlerRegistration> r = pods.AddEventHandler({}); });
+    pods.Stop();
+  }
+}
+
+// ---- Waiting ----
+
+TEST_F(InformerTest, WaitForSyncSaysWhatIsWrong) {
+  SharedInformer<Pod> pods = Make();
+  std::latch failed(1);
+  ASSERT_TRUE(pods.OnError([&](const Error& error) {
+    EXPECT_TRUE(IsForbidden(error));
+    failed.count_down();
+  }));
+  source_->AddWatchError(Forbidden());
+  source_->AddList(Forbidden());
+  pods.Start(ctx_);
+  failed.wait();
+  const auto [ctx, cancel] = Context::Background().WithCancel();
+  cancel.Cancel();
+  const Result<void> synced = pods.WaitForSync(ctx);
+  ASSERT_FALSE(synced);
+  EXPECT_THAT(synced.error().ToString(), HasSubstr("pods is forbidden"));
+  EXPECT_THAT(pods.status().ToString(), HasSubstr("pods is forbidden"));
+}
+
+TEST_F(InformerTest, WaitUntilSeenReturnsAtOnceForWhatIsThere) {
+  SharedInformer<Pod> pods = Make();
+  const auto watch = FirstList({PodAt("a", "7")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  EXPECT_TRUE(pods.WaitUntilSeen(Soon(), {"default", "a"}, "7"));
+  EXPECT_TRUE(pods.WaitUntilSeen(Soon(), {"default", "other"}, "10"));
+}
+
+TEST_F(InformerTest, WaitUntilSeenWaitsForTheVersion) {
+  SharedInformer<Pod> pods = Make();
+  const auto watch = FirstList({PodAt("a", "7")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  std::atomic<bool> seen = false;
+  Thread waiter("waiter", [&] { seen = pods.WaitUntilSeen(Soon(), {"default", "a"}, "12").ok(); });
+  watch->Modified(PodAt("a", "11"));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_FALSE(seen);
+  watch->Modified(PodAt("a", "12"));
+  waiter.Join();
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(InformerTest, AnythingLaterEndsTheWait) {
+  for (const bool bookmark : {true, false}) {
+    source_ = std::make_shared<ScriptedSource>();
+    SharedInformer<Pod> pods = Make();
+    const auto watch = FirstList({}, "10");
+    pods.Start(ctx_);
+    ASSERT_TRUE(pods.WaitForSync(Soon()));
+    std::atomic<bool> seen = false;
+    Thread waiter("waiter", [&] { seen = pods.WaitUntilSeen(Soon(), {"default", "a"}, "12").ok(); });
+    if (bookmark) {
+      watch->Bookmark("13");
+    } else {
+      watch->Added(PodAt("other", "13"));
+    }
+    waiter.Join();
+    EXPECT_TRUE(seen);
+  }
+}
+
+TEST_F(InformerTest, WaitUntilSeenIsBounded) {
+  SharedInformer<Pod> pods = Make();
+  const auto watch = FirstList({}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  const Result<void> seen = pods.WaitUntilSeen(Context::Background().WithTimeout(std::chrono::milliseconds(1)), {"default", "a"}, "12");
+  ASSERT_FALSE(seen);
+  EXPECT_TRUE(IsDeadlineExceeded(seen.error()));
+  EXPECT_THAT(seen.error().ToString(), HasSubstr("default/a"));
+  EXPECT_EQ(pods.WaitUntilSeen(Soon(), {"default", "a"}, "x").error().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(pods.WaitUntilSeen(Soon(), {"default", "a"}, "").error().kind(), ErrorKind::kInvalid);
+}
+
+TEST_F(InformerTest, WaitsEndWithTheInformer) {
+  SharedInformer<Pod> pods = Make();
+  const auto watch = FirstList({}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  Thread waiter("waiter", [&] {
+    const Result<void> seen = pods.WaitUntilSeen(Soon(), {"default", "a"}, "12");
+    ASSERT_FALSE(seen);
+    EXPECT_EQ(seen.error().kind(), ErrorKind::kClosed);
+  });
+  pods.Stop();
+  waiter.Join();
+}
+
+// ---- Transforms, indexes, status ----
+
+TEST_F(InformerTest, TransformsRunOnceBeforeAnybodySeesTheObject) {
+  SharedInformer<Pod> pods = Make({.resync = std::chrono::seconds(1)});
+  std::atomic<int> runs = 0;
+  ASSERT_TRUE(pods.Transform([&](Pod& pod) -> Result<void> {
+    ++runs;
+    pod.metadata.annotations["seen"] = "yes";
+    return {};
+  }));
+  Witness<> witness;
+  EventHandler<Pod> handler = witness.Handler();
+  std::atomic<int> without = 0;
+  handler.filter = [&](const Pod& pod) {
+    if (pod.metadata.annotations.Get("seen") != "yes") ++without;
+    return true;
+  };
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(handler);
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(registration->WaitForSync(Soon()));
+  ASSERT_TRUE(clock_->WaitForWaiters(1));
+  clock_->Advance(std::chrono::seconds(1));
+  watch->Deleted(PodAt("a", "11"));
+  ASSERT_TRUE(witness.WaitFor("delete default/a@11"));
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(without, 0);
+  EXPECT_EQ(pods.Transform({}).error().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(pods.OnError({}).error().kind(), ErrorKind::kInvalid);
+}
+
+TEST_F(InformerTest, IndexesMayComeLate) {
+  SharedInformer<Pod> pods = Make();
+  Pod a = PodAt("a", "1");
+  a.spec.node_name = "n1";
+  const auto watch = FirstList({a, PodAt("b", "2")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  ASSERT_TRUE(pods.AddIndex("node", [](const Pod& pod) { return std::vector<String>{pod.spec.node_name}; }));
+  const Result<std::vector<Ptr<Pod>>> found = pods.indexer().ByIndex("node", "n1");
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ((*found)[0]->metadata.name, "a");
+}
+
+TEST_F(InformerTest, StatusTellsWhereItStands) {
+  SharedInformer<Pod> pods = Make({.ns = "default", .label_selector = "app=web"});
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler(), {.name = "witness"});
+  const auto watch = FirstList({PodAt("a", "1")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(registration->WaitForSync(Soon()));
+  ASSERT_TRUE(watch->WaitDrained());
+  clock_->Advance(std::chrono::seconds(3));
+  const InformerStatus status = pods.status();
+  EXPECT_EQ(status.what, "pods");
+  EXPECT_EQ(status.ns, "default");
+  EXPECT_EQ(status.label_selector, "app=web");
+  EXPECT_TRUE(status.synced);
+  EXPECT_EQ(status.objects, 1U);
+  EXPECT_EQ(status.reflector.state, ReflectorState::kWatching);
+  EXPECT_EQ(status.reflector.resource_version, "10");
+  EXPECT_EQ(status.silence, std::chrono::seconds(3));
+  ASSERT_EQ(status.handlers.size(), 1U);
+  EXPECT_EQ(status.handlers[0].name, "witness");
+  EXPECT_TRUE(status.handlers[0].synced);
+  EXPECT_THAT(status.ToString(), HasSubstr("watching"));
+  EXPECT_EQ(source_->watches()[0].ns, "default");
+  EXPECT_EQ(source_->watches()[0].label_selector, "app=web");
+}
+
+TEST_F(InformerTest, StatsTellWhatSharingSaves) {
+  SharedInformer<Pod> pods = Make();
+  Pod pod = PodAt("a", "1");
+  pod.metadata.annotations["long"] = std::string(1000, 'x');
+  Pod twin = pod;  // shares its parts
+  twin.metadata.name = "b";
+  const auto watch = FirstList({pod, twin}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  const CacheStats stats = pods.Stats();
+  EXPECT_EQ(stats.objects, 2U);
+  EXPECT_GT(stats.logical_bytes, stats.real_bytes + 900);
+}
+
+TEST(VersionNumberTest, ReadsNumbersOnly) {
+  EXPECT_EQ(VersionNumber("42"), 42U);
+  EXPECT_EQ(VersionNumber("18446744073709551615"), 18446744073709551615U);
+  EXPECT_EQ(VersionNumber(""), std::nullopt);
+  EXPECT_EQ(VersionNumber("18446744073709551616"), std::nullopt);
+  EXPECT_EQ(VersionNumber("4a"), std::nullopt);
+  EXPECT_EQ(VersionNumber("-4"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace kube::internal

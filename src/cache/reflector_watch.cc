@@ -1,0 +1,344 @@
+// Watches, and lists that come as watches.
+#include <algorithm>
+#include <utility>
+
+#include "cache/reflector_impl.h"
+#include "kube/transport/transport_errors.h"
+
+namespace kube::internal {
+namespace {
+
+constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
+constexpr std::chrono::seconds kShortWatch{1};
+constexpr std::chrono::seconds kBookmarkWarning{10};
+// How much later than it was asked to a server may end a watch before this side does.
+constexpr std::chrono::seconds kOverdue{60};
+constexpr std::uint64_t kFlushAfter = 1000;
+// A stream that ends early is opened again at once; not for ever, though, where each of them ends at once.
+constexpr int kEarlyEndsWithoutWait = 10;
+
+}  // namespace
+
+std::int64_t Reflector::Impl::WatchSeconds() const {
+  // Between the least time and twice of it: watches that started together shall not end together.
+  const std::chrono::nanoseconds timeout = Jitter(options_.min_watch_timeout, 1, options_.random);
+  return std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
+}
+
+Result<std::unique_ptr<Reflector::Impl::OpenWatch>> Reflector::Impl::Open(const Context& ctx, WatchOptions request) {
+  request.ns = options_.ns;
+  request.label_selector = options_.label_selector;
+  request.field_selector = options_.field_selector;
+  request.decode = decode_;
+  request.bookmarks = true;
+  request.timeout_seconds = WatchSeconds();
+  Flush();
+  // The time counts from here: some proxies hold the headers back until the first event.
+  const Clock::TimePoint start = Now();
+  const Clock::TimePoint overdue = clock_->Later(std::chrono::seconds(*request.timeout_seconds) + kOverdue);
+  const Context patience = ctx.WithDeadline(overdue);
+  Result<std::unique_ptr<WatchStream>> stream = source_->Watch(patience, request);
+  if (!stream) {
+    if (!patience.stopped() || ctx.stopped()) return stream.error();
+    return Error::Timeout("the server did not answer a watch in " + std::to_string(*request.timeout_seconds) + " seconds");
+  }
+  Count("reflector_watches_total");
+  heard_ = Now();
+  {
+    MutexLock lock(mu_);
+    ++status_.watches;
+  }
+  auto watch = std::make_unique<OpenWatch>();
+  watch->stream = *std::move(stream);
+  watch->start = start;
+  watch->overdue = overdue;
+  watch->ordered = !request.resource_version.empty() && request.resource_version != "0";
+  return watch;
+}
+
+void Reflector::Impl::Close(std::unique_ptr<OpenWatch>& watch) {
+  const std::chrono::nanoseconds lasted = Now() - watch->start;
+  if (lasted < kShortWatch) Count("reflector_short_watches_total");
+  Observe("reflector_watch_duration_seconds", std::chrono::duration<double>(lasted).count());
+  Observe("reflector_items_per_watch", static_cast<double>(watch->events));
+  options_.log.V(4).Info("Watch over", {{"events", watch->events}, {"lasted", lasted}});
+  watch.reset();
+}
+
+bool Reflector::Impl::VeryShort(const OpenWatch& watch) const { return watch.events == 0 && Now() - watch.start < kShortWatch; }
+
+// ---- A list as a stream ----
+
+Reflector::Impl::Streamed Reflector::Impl::StreamList(const Context& ctx, std::unique_ptr<OpenWatch>& watch,
+                                                      std::optional<Error>& error) {
+  int early_ends = 0;
+  for (;;) {
+    if (ctx.stopped()) return Streamed::kStopped;
+    WatchOptions request;
+    request.resource_version = version_unavailable_ ? "" : version_;
+    request.resource_version_match = "NotOlderThan";
+    request.send_initial_events = true;
+    Become(ReflectorState::kStreaming, "a list is due");
+    Count("reflector_lists_total");
+    Result<std::unique_ptr<OpenWatch>> opened = Open(ctx, request);
+    if (!opened) {
+      error = opened.error();
+    } else {
+      watch = *std::move(opened);
+      Worked(Phase::kOpen);
+      // What is there comes first, whatever the version.
+      watch->ordered = false;
+      InitialList initial;
+      initial.next_warning = watch->start + kBookmarkWarning;
+      Ending ending = Read(ctx, *watch, &initial);
+      if (ending.kind == Ending::Kind::kSynced) {
+        TakeInitialList(std::move(initial), watch->start);
+        return Streamed::kSynced;
+      }
+      const bool short_watch = VeryShort(*watch);
+      const bool early = Now() - watch->start < kShortWatch;
+      Close(watch);
+      if (ending.kind == Ending::Kind::kStopped) return Streamed::kStopped;
+      error = ending.error;
+      if (error && error->kind() == ErrorKind::kUserCode) return Streamed::kFailed;
+      if (!error && short_watch) {
+        error = TransportError(transport_reason::kUnexpectedEof, "the watch ended within a second without an event");
+      }
+      if (!error) {
+        options_.log.V(4).Info("The stream of a list ended early: once more");
+        early_ends = early ? early_ends + 1 : 0;
+        if (early_ends > kEarlyEndsWithoutWait) (void)Wait(ctx, "the stream of a list ends early each time", false);
+        continue;
+      }
+    }
+    if (ctx.stopped()) return Streamed::kStopped;
+    if (TryStreamAgain(ctx, *error, request.resource_version)) continue;
+    options_.log.V(4).Info("The server does not stream this list now: listing", {{"err", *error}});
+    return Streamed::kFallBack;
+  }
+}
+
+bool Reflector::Impl::TryStreamAgain(const Context& ctx, const Error& error, const std::string& sent_version) {
+  if (IsWorthWaiting(error)) {
+    Report(Phase::kOpen, error);
+    (void)Wait(ctx, error.message(), false);
+    return true;
+  }
+  if ((IsExpired(error) || IsTooLargeResourceVersion(error)) && !sent_version.empty()) {
+    version_unavailable_ = true;
+    return true;
+  }
+  return false;
+}
+
+void Reflector::Impl::TakeInitialList(InitialList initial, Clock::TimePoint start) {
+  version_unavailable_ = false;
+  version_ = initial.resource_version;
+  std::vector<ObjectRef> objects;
+  objects.reserve(initial.objects.size());
+  for (auto& [key, object] : initial.objects) objects.push_back(std::move(object));
+  initial.objects.clear();
+  const std::size_t count = objects.size();
+  ++unflushed_;
+  sink_.Replace(std::move(objects), version_);
+  {
+    MutexLock lock(mu_);
+    ++status_.lists;
+  }
+  Flush();
+  Observe("reflector_list_duration_seconds", std::chrono::duration<double>(Now() - start).count());
+  Observe("reflector_items_per_list", static_cast<double>(count));
+}
+
+std::optional<Reflector::Impl::Ending> Reflector::Impl::OnInitialEvent(WatchEventType type, NewObject object, OpenWatch& watch,
+                                                                       InitialList& initial) {
+  const String version = form_.ResourceVersion(object.get());
+  if (type != WatchEventType::kAdded) watch.ordered = true;
+  if (watch.ordered && !version.empty()) initial.resource_version = version.str();
+  if (type == WatchEventType::kBookmark) {
+    if (form_.Annotation(object.get(), kInitialEventsEnd) != String("true")) return std::nullopt;
+    return Ending{Ending::Kind::kSynced, std::nullopt};
+  }
+  ObjectKey key = form_.Key(object.get());
+  if (type == WatchEventType::kDeleted) {
+    initial.objects.erase(key);
+    return std::nullopt;
+  }
+  if (Result<void> transformed = Transform(object.get()); !transformed) {
+    const Error& error = transformed.error();
+    return Failed(Error(ErrorKind::kUserCode, error.message()).WithContext("transform " + key.ToString()));
+  }
+  initial.objects.insert_or_assign(std::move(key), std::move(object));
+  return std::nullopt;
+}
+
+// ---- Watches ----
+
+std::optional<Error> Reflector::Impl::Watch(const Context& ctx, std::unique_ptr<OpenWatch> watch) {
+  RetryWindow retry(options_.internal_error_retry);
+  resync_base_ = Now();
+  for (;;) {
+    if (ctx.stopped()) return std::nullopt;
+    if (watch == nullptr) {
+      WatchOptions request;
+      request.resource_version = version_;
+      Result<std::unique_ptr<OpenWatch>> opened = Open(ctx, request);
+      if (!opened) {
+        if (ctx.stopped()) return std::nullopt;
+        const Error& error = opened.error();
+        if (!IsWorthWaiting(error)) {
+          FailRound(Phase::kOpen, error);
+          return error;
+        }
+        Report(Phase::kOpen, error);
+        if (Result<void> waited = Wait(ctx, error.message(), true); !waited) {
+          if (!ctx.stopped()) FailRound(Phase::kWatch, waited.error());
+          return std::nullopt;
+        }
+        continue;
+      }
+      watch = *std::move(opened);
+      Worked(Phase::kOpen);
+    }
+    Become(ReflectorState::kWatching, "the watch is open");
+    Ending ending = Read(ctx, *watch, nullptr);
+    if (ending.kind == Ending::Kind::kEnded) {
+      if (VeryShort(*watch)) {
+        ending = Failed(TransportError(transport_reason::kUnexpectedEof, "the watch ended within a second without an event"));
+      } else if (!troubles_.empty()) {
+        Worked(Phase::kWatch);
+      }
+    }
+    Close(watch);
+    Flush();
+    if (!GoOnAfter(ctx, ending, retry)) return std::nullopt;
+  }
+}
+
+bool Reflector::Impl::GoOnAfter(const Context& ctx, const Ending& ending, RetryWindow& retry) {
+  if (ending.kind == Ending::Kind::kStopped || ctx.stopped()) return false;
+  if (!ending.error) return true;
+  const Error& error = *ending.error;
+  if (IsExpired(error)) {
+    // The version is not given up: a list at it means "at least as new".
+    options_.log.V(4).Info("The version of the watch has expired: listing again", {{"version", version_}, {"err", error}});
+    return false;
+  }
+  if (IsTooManyRequests(error)) {
+    Report(Phase::kWatch, error);
+    const Result<void> waited = Wait(ctx, error.message(), true);
+    if (!waited && !ctx.stopped()) FailRound(Phase::kWatch, waited.error());
+    return waited.ok();
+  }
+  if (error.kind() == ErrorKind::kApi && IsInternalError(error) && retry.Retry(Now())) {
+    options_.log.V(2).Info("The server had an internal error: watching again", {{"err", error}});
+    return true;
+  }
+  FailRound(Phase::kWatch, error);
+  return false;
+}
+
+Reflector::Impl::Ending Reflector::Impl::Read(const Context& ctx, OpenWatch& watch, InitialList* initial) {
+  NewObject object;
+  // One for each period, not for each event: it ends when a timer is due.
+  std::optional<Context> period;
+  std::optional<Clock::TimePoint> period_end;
+  for (;;) {
+    const bool ready = watch.stream->Ready();
+    if (!ready || unflushed_ >= kFlushAfter) Flush();
+    if (!ready || !period) {
+      Clock::TimePoint wake = watch.overdue;
+      if (initial != nullptr) {
+        wake = std::min(wake, initial->next_warning);
+      } else if (const std::optional<Clock::TimePoint> resync = ResyncDue()) {
+        wake = std::min(wake, *resync);
+      }
+      if (wake != period_end) {
+        period_end = wake;
+        period.emplace(ctx.WithDeadline(wake));
+      }
+    }
+    if (ctx.stopped()) return {Ending::Kind::kStopped, std::nullopt};
+    if (period->stopped()) {
+      if (std::optional<Ending> over = OnTimer(watch, initial)) return *std::move(over);
+      period.reset();
+      period_end.reset();
+      continue;
+    }
+
+    if (object == nullptr) object = form_.Make();
+    WatchEventType type{};
+    std::optional<Error> error;
+    const Result<bool> more = watch.stream->Next(*period, type, object.get(), error);
+    if (!more) {
+      if (ctx.stopped() || period->stopped()) continue;
+      return Failed(more.error());
+    }
+    if (!*more) return {Ending::Kind::kEnded, std::nullopt};
+    heard_ = Now();
+    if (type == WatchEventType::kError) return Failed(error.value_or(Error::Internal("the watch failed without a reason")));
+    ++events_;
+    ++watch.events;
+    if (!troubles_.empty()) Worked(Phase::kWatch);
+    if (!Acceptable(type, object.get())) {
+      object = nullptr;
+      continue;
+    }
+    if (initial == nullptr) {
+      OnEvent(type, std::exchange(object, nullptr), watch);
+    } else if (std::optional<Ending> over = OnInitialEvent(type, std::exchange(object, nullptr), watch, *initial)) {
+      return *std::move(over);
+    }
+  }
+}
+
+std::optional<Reflector::Impl::Ending> Reflector::Impl::OnTimer(const OpenWatch& watch, InitialList* initial) {
+  const Clock::TimePoint now = Now();
+  if (now >= watch.overdue) {
+    options_.log.V(3).Info("The server did not end the watch in time");
+    return Ending{Ending::Kind::kEnded, std::nullopt};
+  }
+  if (initial != nullptr) {
+    if (now < initial->next_warning) return std::nullopt;
+    initial->next_warning = now + kBookmarkWarning;
+    const std::chrono::nanoseconds silence = now - (watch.events == 0 ? watch.start : heard_.value_or(watch.start));
+    if (watch.events == 0) {
+      options_.log.Warn("Nothing has come yet of a list that the server streams", {{"since", silence}});
+    } else if (silence >= kBookmarkWarning) {
+      options_.log.Warn("The bookmark that ends a streamed list has not come", {{"events", watch.events}, {"since", silence}});
+    }
+    return std::nullopt;
+  }
+  const std::optional<Clock::TimePoint> resync = ResyncDue();
+  if (!resync || now < *resync) return std::nullopt;
+  if (Result<void> resynced = Resync(); !resynced) return Failed(resynced.error());
+  return std::nullopt;
+}
+
+void Reflector::Impl::OnEvent(WatchEventType type, NewObject object, OpenWatch& watch) {
+  const String version = form_.ResourceVersion(object.get());
+  if (type == WatchEventType::kBookmark) {
+    if (!version.empty()) sink_.Bookmark(version.str());
+  } else {
+    const Result<void> transformed = Transform(object.get());
+    if (!transformed) {
+      const ObjectKey key = form_.Key(object.get());
+      options_.log.Error(transformed.error(), "The transform failed for an event",
+                         {{"key", key.ToString()}, {"type", ToString(type)}});
+    }
+    if (type == WatchEventType::kDeleted) {
+      sink_.Delete(std::move(object));
+    } else if (!transformed) {
+      // Dropped. The version moves on all the same: the event would not get better by coming again.
+    } else if (type == WatchEventType::kAdded) {
+      sink_.Add(std::move(object));
+    } else {
+      sink_.Update(std::move(object));
+    }
+  }
+  ++unflushed_;
+  if (type != WatchEventType::kAdded) watch.ordered = true;
+  if (watch.ordered) SetResourceVersion(version.str());
+}
+
+}  // namespace kube::internal

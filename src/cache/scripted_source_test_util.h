@@ -1,0 +1,433 @@
+// A server and a sink by script, for tests of reflectors and informers.
+//
+//   auto source = std::make_shared<ScriptedSource>();
+//   source->AddList(PageOf({PodAt("a", "1")}, "10"));
+//   std::shared_ptr<ScriptedWatch> watch = source->AddWatch();
+//   ... start a reflector with it ...
+//   watch->Send(WatchEventType::kAdded, PodAt("b", "11"));
+//   ASSERT_TRUE(watch->WaitDrained());
+//   watch->End();
+//   ASSERT_TRUE(source->WaitForWatches(2));                  // the second one waits until AddWatch is called again
+//   EXPECT_EQ(source->watches()[1].resource_version, "11");
+//
+// Requests that the script has no answer for wait until it has one, or until their context stops. Waits of tests are bounded: false after
+// half a minute of real time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cache/reflector.h"
+#include "cache/source.h"
+#include "kube/api/core/v1.h"
+#include "kube/base/mutex.h"
+
+namespace kube::internal {
+
+// Until `done()` holds; it is called with `mu` held.
+template <typename Predicate>
+bool WaitBounded(Mutex& mu, CondVar& cv, Predicate done) KUBE_NO_THREAD_SAFETY_ANALYSIS {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  MutexLock lock(mu);
+  while (!done()) {
+    if (!cv.WaitUntil(mu, limit) && !done()) return false;
+  }
+  return true;
+}
+
+// The test's end of a watch. Thread safety: all functions from any thread.
+class ScriptedWatch {
+ public:
+  // What the reader gets next.
+  template <typename T>
+  void Send(WatchEventType type, T object) {
+    Push({type, [object = std::move(object)](void* out) { *static_cast<T*>(out) = object; }, std::nullopt});
+  }
+  template <typename T>
+  void Added(T object) {
+    Send(WatchEventType::kAdded, std::move(object));
+  }
+  template <typename T>
+  void Modified(T object) {
+    Send(WatchEventType::kModified, std::move(object));
+  }
+  template <typename T>
+  void Deleted(T object) {
+    Send(WatchEventType::kDeleted, std::move(object));
+  }
+  template <typename T = core::v1::Pod>
+  void Bookmark(std::string_view version, std::string_view initial_events_end = {}) {
+    if constexpr (std::is_same_v<T, DynamicObject>) {
+      T object;
+      object.set_resource_version(String(version));
+      if (!initial_events_end.empty()) object.set_annotation("k8s.io/initial-events-end", String(initial_events_end));
+      Send(WatchEventType::kBookmark, std::move(object));
+    } else {
+      T object;
+      object.metadata.resource_version = String(version);
+      if (!initial_events_end.empty()) object.metadata.annotations["k8s.io/initial-events-end"] = String(initial_events_end);
+      Send(WatchEventType::kBookmark, std::move(object));
+    }
+  }
+  // The bookmark that completes a list that is a stream.
+  template <typename T = core::v1::Pod>
+  void Synced(std::string_view version) {
+    Bookmark<T>(version, "true");
+  }
+  // An ERROR event; the watch is over.
+  void Fail(Error error) { Push({WatchEventType::kError, {}, std::move(error)}); }
+  // The server ends it, after what was sent.
+  void End() {
+    MutexLock lock(mu_);
+    ended_ = true;
+    changed_.NotifyAll();
+  }
+  // From here on events are there all at once: the reader may see several without waiting. Off: it takes what was sent.
+  void Hold() {
+    MutexLock lock(mu_);
+    held_ = true;
+  }
+  void Release() {
+    MutexLock lock(mu_);
+    held_ = false;
+    changed_.NotifyAll();
+  }
+
+  // All was read, and the reader waits for more.
+  bool WaitDrained() {
+    return WaitBounded(mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return events_.empty() && waiting_; });
+  }
+  bool IsDrained() const {
+    MutexLock lock(mu_);
+    return events_.empty() && waiting_;
+  }
+  // The reader stopped it.
+  bool WaitStopped() {
+    return WaitBounded(mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return stops_ > 0; });
+  }
+  int stops() const {
+    MutexLock lock(mu_);
+    return stops_;
+  }
+
+  // ---- The reader's end ----
+  Result<bool> Next(const Context& ctx, WatchEventType& type, void* object, std::optional<Error>& error) {
+    MutexLock lock(mu_);
+    waiting_ = true;
+    changed_.NotifyAll();
+    const Result<void> waited = WaitUntil(ctx, mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS {
+      return stops_ > 0 || (!held_ && (!events_.empty() || ended_));
+    });
+    waiting_ = false;
+    if (!waited) return waited.error();
+    if (stops_ > 0 || events_.empty()) return false;
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    type = event.type;
+    error = event.error;
+    if (event.fill) event.fill(object);
+    if (event.type == WatchEventType::kError) {
+      ended_ = true;
+      events_.clear();
+    }
+    return true;
+  }
+  void Stop() {
+    MutexLock lock(mu_);
+    ++stops_;
+    changed_.NotifyAll();
+  }
+  bool Ready() const {
+    MutexLock lock(mu_);
+    return !held_ && (!events_.empty() || ended_);
+  }
+
+ private:
+  struct Event {
+    WatchEventType type{};
+    std::function<void(void*)> fill{};
+    std::optional<Error> error{};
+  };
+  void Push(Event event) {
+    MutexLock lock(mu_);
+    events_.push_back(std::move(event));
+    changed_.NotifyAll();
+  }
+
+  mutable Mutex mu_;
+  CondVar changed_;
+  std::deque<Event> events_ KUBE_GUARDED_BY(mu_);
+  bool ended_ KUBE_GUARDED_BY(mu_) = false;
+  bool held_ KUBE_GUARDED_BY(mu_) = false;
+  bool waiting_ KUBE_GUARDED_BY(mu_) = false;
+  int stops_ KUBE_GUARDED_BY(mu_) = 0;
+};
+
+class ScriptedStream : public WatchStream {
+ public:
+  explicit ScriptedStream(std::shared_ptr<ScriptedWatch> watch) : watch_(std::move(watch)) {}
+  Result<bool> Next(const Context& ctx, WatchEventType& type, void* object, std::optional<Error>& error) override {
+    return watch_->Next(ctx, type, object, error);
+  }
+  void Stop() override { watch_->Stop(); }
+  bool Ready() const override { return watch_->Ready(); }
+
+ private:
+  const std::shared_ptr<ScriptedWatch> watch_;
+};
+
+// Thread safety: all functions from any thread.
+class ScriptedSource : public ObjectSource {
+ public:
+  // ---- The script: one answer for each request, in this order ----
+  void AddList(Result<ListPage> answer) {
+    MutexLock lock(mu_);
+    list_answers_.push_back(std::move(answer));
+    changed_.NotifyAll();
+  }
+  std::shared_ptr<ScriptedWatch> AddWatch() {
+    auto watch = std::make_shared<ScriptedWatch>();
+    MutexLock lock(mu_);
+    watch_answers_.emplace_back(watch);
+    changed_.NotifyAll();
+    return watch;
+  }
+  void AddWatchError(Error error) {
+    MutexLock lock(mu_);
+    watch_answers_.emplace_back(std::move(error));
+    changed_.NotifyAll();
+  }
+  // Lists are answered by this from now on, as far as no answer was added.
+  void AnswerLists(std::function<Result<ListPage>(const ListOptions&)> answer) {
+    MutexLock lock(mu_);
+    answer_list_ = std::move(answer);
+    changed_.NotifyAll();
+  }
+
+  // ---- What was asked ----
+  std::vector<ListOptions> lists() const {
+    MutexLock lock(mu_);
+    return lists_;
+  }
+  std::vector<WatchOptions> watches() const {
+    MutexLock lock(mu_);
+    return watches_;
+  }
+  // "list", "watch", ... in their order.
+  std::vector<std::string> requests() const {
+    MutexLock lock(mu_);
+    return requests_;
+  }
+  bool WaitForLists(std::size_t n) {
+    return WaitBounded(mu_, changed_, [this, n]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return lists_.size() >= n; });
+  }
+  bool WaitForWatches(std::size_t n) {
+    return WaitBounded(mu_, changed_, [this, n]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return watches_.size() >= n; });
+  }
+
+  // ---- The reflector's end ----
+  Result<ListPage> List(const Context& ctx, const ListOptions& options) override {
+    MutexLock lock(mu_);
+    lists_.push_back(options);
+    requests_.emplace_back("list");
+    changed_.NotifyAll();
+    const Result<void> waited = WaitUntil(ctx, mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS {
+      return !list_answers_.empty() || answer_list_ != nullptr;
+    });
+    if (!waited) return waited.error();
+    if (list_answers_.empty()) return answer_list_(options);
+    Result<ListPage> answer = std::move(list_answers_.front());
+    list_answers_.pop_front();
+    return answer;
+  }
+  Result<std::unique_ptr<WatchStream>> Watch(const Context& ctx, const WatchOptions& options) override {
+    MutexLock lock(mu_);
+    watches_.push_back(options);
+    requests_.emplace_back("watch");
+    changed_.NotifyAll();
+    const Result<void> waited =
+        WaitUntil(ctx, mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return !watch_answers_.empty(); });
+    if (!waited) return waited.error();
+    auto answer = std::move(watch_answers_.front());
+    watch_answers_.pop_front();
+    if (const Error* const error = std::get_if<Error>(&answer)) return *error;
+    return std::unique_ptr<WatchStream>(std::make_unique<ScriptedStream>(std::get<0>(std::move(answer))));
+  }
+
+ private:
+  mutable Mutex mu_;
+  CondVar changed_;
+  std::deque<Result<ListPage>> list_answers_ KUBE_GUARDED_BY(mu_);
+  std::function<Result<ListPage>(const ListOptions&)> answer_list_ KUBE_GUARDED_BY(mu_);
+  std::deque<std::variant<std::shared_ptr<ScriptedWatch>, Error>> watch_answers_ KUBE_GUARDED_BY(mu_);
+  std::vector<ListOptions> lists_ KUBE_GUARDED_BY(mu_);
+  std::vector<WatchOptions> watches_ KUBE_GUARDED_BY(mu_);
+  std::vector<std::string> requests_ KUBE_GUARDED_BY(mu_);
+};
+
+// Writes down what a reflector does. Thread safety: all functions from any thread.
+class RecordingSink : public DeltaSink {
+ public:
+  explicit RecordingSink(const ObjectForm& form = ObjectForm::Of<core::v1::Pod>()) : form_(form) {}
+
+  void Add(ObjectRef object) override { Put("add", std::move(object)); }
+  void Update(ObjectRef object) override { Put("update", std::move(object)); }
+  void Delete(ObjectRef object) override {
+    MutexLock lock(mu_);
+    const std::string key = form_.Key(object.get()).ToString();
+    objects_.erase(key);
+    Note("delete " + key);
+  }
+  void Replace(std::vector<ObjectRef> objects, const std::string& resource_version) override {
+    MutexLock lock(mu_);
+    objects_.clear();
+    for (ObjectRef& object : objects) {
+      std::string key = form_.Key(object.get()).ToString();
+      objects_[std::move(key)] = std::move(object);
+    }
+    Note("replace " + std::to_string(objects_.size()) + " @" + resource_version);
+  }
+  void Bookmark(const std::string& resource_version) override {
+    MutexLock lock(mu_);
+    Note("bookmark @" + resource_version);
+  }
+  Result<void> Resync() override {
+    MutexLock lock(mu_);
+    Note("resync");
+    if (resync_error_) return *resync_error_;
+    return {};
+  }
+  void Flush() override {
+    MutexLock lock(mu_);
+    ++flushes_;
+    changed_.NotifyAll();
+  }
+
+  void FailResyncs(std::optional<Error> error) {
+    MutexLock lock(mu_);
+    resync_error_ = std::move(error);
+  }
+  // "add default/web", "replace 3 @17", "bookmark @18", "resync", ...
+  std::vector<std::string> calls() const {
+    MutexLock lock(mu_);
+    return calls_;
+  }
+  std::size_t flushes() const {
+    MutexLock lock(mu_);
+    return flushes_;
+  }
+  // By key: the version of the object.
+  std::map<std::string, std::string> content() const {
+    MutexLock lock(mu_);
+    return Versions();
+  }
+  ObjectRef Get(const std::string& key) const {
+    MutexLock lock(mu_);
+    const auto it = objects_.find(key);
+    return it == objects_.end() ? nullptr : it->second;
+  }
+  bool WaitForCalls(std::size_t n) {
+    return WaitBounded(mu_, changed_, [this, n]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return calls_.size() >= n; });
+  }
+  bool WaitForContent(const std::map<std::string, std::string>& content) {
+    return WaitBounded(mu_, changed_, [this, &content]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return Versions() == content; });
+  }
+
+ private:
+  void Put(std::string_view call, ObjectRef object) {
+    MutexLock lock(mu_);
+    const std::string key = form_.Key(object.get()).ToString();
+    objects_[key] = std::move(object);
+    Note(std::string(call) + ' ' + key);
+  }
+  void Note(std::string call) KUBE_REQUIRES(mu_) {
+    calls_.push_back(std::move(call));
+    changed_.NotifyAll();
+  }
+  std::map<std::string, std::string> Versions() const KUBE_REQUIRES(mu_) {
+    std::map<std::string, std::string> out;
+    for (const auto& [key, object] : objects_) out[key] = form_.ResourceVersion(object.get()).str();
+    return out;
+  }
+
+  const ObjectForm& form_;
+  mutable Mutex mu_;
+  CondVar changed_;
+  std::map<std::string, ObjectRef> objects_ KUBE_GUARDED_BY(mu_);
+  std::vector<std::string> calls_ KUBE_GUARDED_BY(mu_);
+  std::size_t flushes_ KUBE_GUARDED_BY(mu_) = 0;
+  std::optional<Error> resync_error_ KUBE_GUARDED_BY(mu_);
+};
+
+// Keeps lines: "W text key=value ...". Thread safety: all functions from any thread.
+class RecordingLog : public LogSink {
+ public:
+  void Write(const LogRecord& record) noexcept override {
+    std::string line(1, record.level == LogLevel::kWarn ? 'W' : record.level == LogLevel::kError ? 'E' : 'I');
+    if (record.verbosity > 0) line += std::to_string(record.verbosity);
+    line += ' ';
+    const std::string text = FormatKlog(record);
+    line += text.substr(text.find("] ") + 2);
+    MutexLock lock(mu_);
+    lines_.push_back(std::move(line));
+    changed_.NotifyAll();
+  }
+  // How many lines have all of it.
+  std::size_t Count(std::string_view part) const {
+    MutexLock lock(mu_);
+    return CountLocked(part);
+  }
+  bool WaitFor(std::string_view part, std::size_t n = 1) {
+    return WaitBounded(mu_, changed_, [this, part, n]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return CountLocked(part) >= n; });
+  }
+  std::string text() const {
+    MutexLock lock(mu_);
+    std::string out;
+    for (const std::string& line : lines_) out += line + '\n';
+    return out;
+  }
+
+ private:
+  std::size_t CountLocked(std::string_view part) const KUBE_REQUIRES(mu_) {
+    std::size_t n = 0;
+    for (const std::string& line : lines_) n += line.find(part) != std::string::npos ? 1 : 0;
+    return n;
+  }
+  mutable Mutex mu_;
+  CondVar changed_;
+  std::vector<std::string> lines_ KUBE_GUARDED_BY(mu_);
+};
+
+inline core::v1::Pod PodAt(std::string_view name, std::string_view version, std::string_view ns = "default") {
+  core::v1::Pod pod;
+  pod.metadata.name = String(name);
+  pod.metadata.namespace_ = String(ns);
+  pod.metadata.resource_version = String(version);
+  return pod;
+}
+
+template <typename T>
+ListPage PageOf(std::vector<T> objects, std::string_view version, std::string_view continue_token = {}) {
+  ListPage page{.resource_version = std::string(version), .continue_token = std::string(continue_token)};
+  for (T& object : objects) page.objects.push_back(std::make_shared<T>(std::move(object)));
+  return page;
+}
+
+// ---- Errors as servers give them ----
+inline Error ApiError(int code, std::string reason, std::string message) {
+  return Error(Error::Payload{.kind = ErrorKind::kApi, .http_code = code, .reason = std::move(reason), .message = std::move(message)});
+}
+inline Error Expired() { return ApiError(410, "Expired", "too old resource version: 1 (5)"); }
+inline Error TooManyRequests() { return ApiError(429, "TooManyRequests", "too many requests"); }
+
+}  // namespace kube::internal

@@ -1,0 +1,30 @@
+#include "cache/source.h"
+
+#include <utility>
+
+namespace kube::internal {
+namespace {
+
+class ClientSource : public ObjectSource {
+ public:
+  ClientSource(std::shared_ptr<const ClientCore> core, ResourceTarget target, const ObjectForm& form)
+      : core_(std::move(core)), target_(std::move(target)), form_(form) {}
+
+  Result<ListPage> List(const Context& ctx, const ListOptions& options) override { return form_.List(*core_, ctx, target_, options); }
+  Result<std::unique_ptr<WatchStream>> Watch(const Context& ctx, const WatchOptions& options) override {
+    return WatchObjects(*core_, ctx, target_, options);
+  }
+
+ private:
+  const std::shared_ptr<const ClientCore> core_;
+  const ResourceTarget target_;
+  const ObjectForm& form_;
+};
+
+}  // namespace
+
+std::unique_ptr<ObjectSource> MakeClientSource(std::shared_ptr<const ClientCore> core, ResourceTarget target, const ObjectForm& form) {
+  return std::make_unique<ClientSource>(std::move(core), std::move(target), form);
+}
+
+}  // namespace kube::internal
