@@ -130,8 +130,8 @@ void Reflector::Impl::Worked(Phase phase) {
   }
   if (troubles_.empty()) return;
   // Whoever gets events has also opened the watch, and has a list.
-  const std::size_t gone = std::erase_if(
-      troubles_, [phase](const Trouble& trouble) { return phase == Phase::kWatch || trouble.phase == phase; });
+  const std::size_t gone =
+      std::erase_if(troubles_, [phase](const Trouble& trouble) { return phase == Phase::kWatch || trouble.phase == phase; });
   if (gone > 0 && troubles_.empty()) options_.log.Info(options_.what + ": works again");
 }
 
@@ -196,9 +196,8 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
     const bool table = dynamic.kind() == "Table" && dynamic.api_version().view().starts_with("meta.k8s.io/");
     const bool other = !options_.gvk.kind.empty() && !dynamic.kind().empty() && dynamic.gvk() != options_.gvk;
     if (table || other) {
-      options_.log.Error("An object of another kind came, and was skipped", {{"apiVersion", dynamic.api_version().view()},
-                                                                              {"kind", dynamic.kind().view()},
-                                                                              {"type", ToString(type)}});
+      options_.log.Error("An object of another kind came, and was skipped",
+                         {{"apiVersion", dynamic.api_version().view()}, {"kind", dynamic.kind().view()}, {"type", ToString(type)}});
       return false;
     }
   }

@@ -123,12 +123,12 @@ class Reflector::Impl {
   std::shared_ptr<Clock> clock_;
   std::unique_ptr<BackoffManager> backoff_;
   ReflectorState state_ = ReflectorState::kIdle;
-  std::string version_{};            // of the last list or event
+  std::string version_{};             // of the last list or event
   bool version_unavailable_ = false;  // the server does not have `version_`
-  bool paginated_ = false;           // the first list came in pages: the server has no cache to protect
-  std::set<Trouble> troubles_{};     // that were said
-  std::uint64_t events_ = 0;         // all
-  std::uint64_t unflushed_ = 0;      // calls of the sink since its last Flush
+  bool paginated_ = false;            // the first list came in pages: the server has no cache to protect
+  std::set<Trouble> troubles_{};      // that were said
+  std::uint64_t events_ = 0;          // all
+  std::uint64_t unflushed_ = 0;       // calls of the sink since its last Flush
   std::optional<Clock::TimePoint> heard_{};
   Clock::TimePoint resync_base_{};  // the last resync, or the begin of watching
 

@@ -165,18 +165,17 @@ TEST_F(ReflectorListTest, AFullListThatIsGoneTooMakesOneOfTheNewest) {
 }
 
 TEST_F(ReflectorListTest, AllShapesOfATooLargeVersionAreRetriedWithTheNewest) {
-  const std::array shapes = {
-      Error(Error::Payload{.kind = ErrorKind::kApi,
-                           .http_code = 504,
-                           .reason = "Timeout",
-                           .message = "x",
-                           .causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}}}),
-      Error(Error::Payload{.kind = ErrorKind::kApi,
-                           .http_code = 504,
-                           .reason = "Timeout",
-                           .message = "x",
-                           .causes = {{"", "Too large resource version", ""}}}),
-      ApiError(504, "Timeout", "Too large resource version: 10, current: 5")};
+  const std::array shapes = {Error(Error::Payload{.kind = ErrorKind::kApi,
+                                                  .http_code = 504,
+                                                  .reason = "Timeout",
+                                                  .message = "x",
+                                                  .causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}}}),
+                             Error(Error::Payload{.kind = ErrorKind::kApi,
+                                                  .http_code = 504,
+                                                  .reason = "Timeout",
+                                                  .message = "x",
+                                                  .causes = {{"", "Too large resource version", ""}}}),
+                             ApiError(504, "Timeout", "Too large resource version: 10, current: 5")};
   UseLists();
   source_->AddList(PageOf<Pod>({}, "10"));
   std::shared_ptr<ScriptedWatch> watch = source_->AddWatch();

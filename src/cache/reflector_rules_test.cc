@@ -91,13 +91,15 @@ TEST(InformerStatusTest, IsOneLine) {
 }
 
 TEST(InformerStatusTest, SaysWhatIsWrong) {
-  InformerStatus status{.what = "carts.example.com", .ns = "shop", .label_selector = "a=b", .field_selector = "x=y", .handlers = {{.pending = 3}}};
+  InformerStatus status{
+      .what = "carts.example.com", .ns = "shop", .label_selector = "a=b", .field_selector = "x=y", .handlers = {{.pending = 3}}};
   status.reflector.state = ReflectorState::kWaiting;
   status.reflector.failures = 2;
   status.reflector.error = ApiError(404, "NotFound", "the server could not find the requested resource");
-  EXPECT_EQ(status.ToString(),
-            "carts.example.com in shop with labels a=b with fields x=y: waiting, not synced, 0 objects, 1 handler, 3 notifications pending, "
-            "2 failed rounds: the server could not find the requested resource");
+  EXPECT_EQ(
+      status.ToString(),
+      "carts.example.com in shop with labels a=b with fields x=y: waiting, not synced, 0 objects, 1 handler, 3 notifications pending, "
+      "2 failed rounds: the server could not find the requested resource");
 }
 
 TEST(InformerStatusTest, StatesHaveNames) {

@@ -69,8 +69,7 @@ bool Reflector::Impl::VeryShort(const OpenWatch& watch) const { return watch.eve
 
 // ---- A list as a stream ----
 
-Reflector::Impl::Streamed Reflector::Impl::StreamList(const Context& ctx, std::unique_ptr<OpenWatch>& watch,
-                                                      std::optional<Error>& error) {
+Reflector::Impl::Streamed Reflector::Impl::StreamList(const Context& ctx, std::unique_ptr<OpenWatch>& watch, std::optional<Error>& error) {
   int early_ends = 0;
   for (;;) {
     if (ctx.stopped()) return Streamed::kStopped;
@@ -323,8 +322,7 @@ void Reflector::Impl::OnEvent(WatchEventType type, NewObject object, OpenWatch& 
     const Result<void> transformed = Transform(object.get());
     if (!transformed) {
       const ObjectKey key = form_.Key(object.get());
-      options_.log.Error(transformed.error(), "The transform failed for an event",
-                         {{"key", key.ToString()}, {"type", ToString(type)}});
+      options_.log.Error(transformed.error(), "The transform failed for an event", {{"key", key.ToString()}, {"type", ToString(type)}});
     }
     if (type == WatchEventType::kDeleted) {
       sink_.Delete(std::move(object));
