@@ -212,6 +212,43 @@ TEST_F(InformerTest, AServerThatWasRestoredFromABackupMayGoBack) {
   EXPECT_THAT(witness.contradictions(), IsEmpty());
 }
 
+TEST_F(InformerTest, AHundredThousandObjectsReplacedAtOnce) {
+  constexpr int kObjects = 100'000;
+  SharedInformer<Pod> pods = Make({.watch_list = false});
+  std::atomic<int> adds = 0;
+  std::atomic<int> updates = 0;
+  std::atomic<int> deletes = 0;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler({.on_add = [&](const Ptr<Pod>&, bool) { ++adds; },
+                                                                         .on_update = [&](const Ptr<Pod>&, const Ptr<Pod>&) { ++updates; },
+                                                                         .on_delete = [&](const Deleted<Pod>&) { ++deletes; }});
+  const auto list = [&](int from, const std::string& version) {
+    std::vector<Pod> objects;
+    objects.reserve(kObjects);
+    for (int i = from; i < from + kObjects; ++i) objects.push_back(PodAt("pod-" + std::to_string(i), version));
+    source_->AddList(PageOf<Pod>(std::move(objects), version));
+  };
+  list(0, "1000000");
+  const auto watch = source_->AddWatch();
+  pods.Start(ctx_);
+  ASSERT_TRUE(registration->WaitForSync(Soon()));
+  EXPECT_EQ(adds, kObjects);
+  list(kObjects / 2, "2000000");  // half of them stay, changed
+  const auto next = source_->AddWatch();
+  watch->Fail(Error(Error::Payload{.kind = ErrorKind::kApi, .http_code = 410, .reason = "Expired", .message = "too old"}));
+  PassWaits(*next);
+  EXPECT_EQ(pods.indexer().size(), static_cast<std::size_t>(kObjects));
+  EXPECT_EQ(pods.indexer().Get({"default", "pod-0"}), nullptr);
+  EXPECT_NE(pods.indexer().Get({"default", "pod-149999"}), nullptr);
+  Witness<> late;
+  const Result<HandlerRegistration> witness = pods.AddEventHandler(late.Handler());
+  ASSERT_TRUE(witness->WaitForSync(Soon()));
+  EXPECT_EQ(late.view().size(), static_cast<std::size_t>(kObjects));
+  while (registration->status().pending > 0) (void)Context::Background().SleepFor(std::chrono::milliseconds(1));
+  EXPECT_EQ(adds, kObjects + kObjects / 2);
+  EXPECT_EQ(updates, kObjects / 2);
+  EXPECT_EQ(deletes, kObjects / 2);
+}
+
 // ---- Life ----
 
 TEST_F(InformerTest, StopsWithItsContext) {
