@@ -17,8 +17,8 @@
 #include <cstddef>
 #include <iostream>
 #include <string>
-#include <utility>
 #include <string_view>
+#include <utility>
 
 namespace {
 

@@ -47,9 +47,7 @@ void ExpectSelected(const ObjectList<Pod>& list) {
   }
 }
 
-FieldSelection SomeFields() {
-  return FieldSelection::Only({"spec.containers.image"}).value().And(FieldSelection::WithoutManagedFields());
-}
+FieldSelection SomeFields() { return FieldSelection::Only({"spec.containers.image"}).value().And(FieldSelection::WithoutManagedFields()); }
 
 TEST(ObjectCodecTest, ASelectionOfFieldsIsAboutTheItemsOfATypedList) {
   const FieldSelection fields = SomeFields();
@@ -73,9 +71,8 @@ TEST(ObjectCodecTest, ASelectionOfFieldsIsAboutTheItemsOfADynamicList) {
   ASSERT_TRUE(DecodeObjectList(nullptr, false, kJsonType, ToJson(TwoPods()).value(), {.fields = &fields}, &list));
   EXPECT_EQ(list.metadata.resource_version, "77");
   ASSERT_EQ(list.items.size(), 2U);
-  EXPECT_EQ(ToJson(list.items[0].value()),
-            R"({"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"note":"something"},"name":"a"},)"
-            R"("spec":{"containers":[{"image":"image"}]}})");
+  EXPECT_EQ(ToJson(list.items[0].value()), R"({"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"note":"something"},"name":"a"},)"
+                                           R"("spec":{"containers":[{"image":"image"}]}})");
 }
 
 TEST(ObjectCodecTest, MetadataOfWholeObjectsIsSelectedToo) {

@@ -266,7 +266,7 @@ TEST(WatchStreamTest, IsReadyWhereAWholeEventIsHere) {
   const std::string first = Prefixed(ProtobufEvent("ADDED", ToProtobuf(Pod{.metadata = {.name = "a"}}).value()));
   const std::string second = Prefixed(ProtobufEvent("ADDED", ToProtobuf(Pod{.metadata = {.name = "b"}}).value()));
   const std::string protobuf[] = {first + first + second.substr(0, 3), second.substr(3)};
-  const auto stream_of = [](const std::string& content_type, const std::string (&pieces)[2]) {
+  const auto stream_of = [](const std::string& content_type, const std::string(&pieces)[2]) {
     ResourceTarget target;
     target.type = &Pod::kType;
     HttpResponse response;

@@ -224,7 +224,8 @@ TEST_P(FieldSelectionDecodeTest, OneInternerServesManySelections) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, FieldSelectionDecodeTest,
-                         ::testing::Combine(::testing::Values(Format::kJson, Format::kProtobuf), ::testing::Bool()), [](const auto& format) {
+                         ::testing::Combine(::testing::Values(Format::kJson, Format::kProtobuf), ::testing::Bool()),
+                         [](const auto& format) {
                            return std::string(std::get<0>(format.param) == Format::kJson ? "Json" : "Protobuf") +
                                   (std::get<1>(format.param) ? "WithInterner" : "");
                          });
@@ -232,16 +233,15 @@ INSTANTIATE_TEST_SUITE_P(Formats, FieldSelectionDecodeTest,
 TEST(FieldSelectionJsonTest, UnknownMembersAreSelectedByName) {
   constexpr std::string_view text = R"({"spec":{"replicas":1,"future":{"x":1},"other":2},"status":{"y":3}})";
   FieldSelection fields = Without({"spec.future", "status"});
-  EXPECT_EQ(*ToJson(*FromJson<Thing>(text, {.fields = &fields}), {.type_header = false}),
-            R"({"spec":{"replicas":1,"other":2}})");
+  EXPECT_EQ(*ToJson(*FromJson<Thing>(text, {.fields = &fields}), {.type_header = false}), R"({"spec":{"replicas":1,"other":2}})");
   fields = Only({"spec.future"});
   EXPECT_EQ(*ToJson(*FromJson<Thing>(text, {.fields = &fields}), {.type_header = false}), R"({"spec":{"future":{"x":1}}})");
 }
 
 TEST(FieldSelectionJsonTest, EscapedNamesAreTheSameNames) {
   FieldSelection fields = Without({"spec.replicas", "metadata.annotations.d"});
-  Result<Thing> thing = FromJson<Thing>(R"({"spec":{"\u0072eplicas":3,"p\u0061used":true},"metadata":{"annotations":{"\u0064":"e"}}})",
-                                        {.fields = &fields});
+  Result<Thing> thing =
+      FromJson<Thing>(R"({"spec":{"\u0072eplicas":3,"p\u0061used":true},"metadata":{"annotations":{"\u0064":"e"}}})", {.fields = &fields});
   ASSERT_TRUE(thing.ok()) << thing.error().ToString();
   EXPECT_FALSE(thing->spec.replicas.has_value());
   EXPECT_TRUE(thing->spec.paused);
@@ -260,9 +260,10 @@ TEST(FieldSelectionJsonTest, WhatIsDroppedIsNotChecked) {
 
 TEST(FieldSelectionJsonTest, BrokenTextAroundDroppedMembersIsAnError) {
   FieldSelection fields = Without({"spec.replicas", "a", "spec.selector.k"});
-  for (const char* text : {R"({"spec":{"replicas":}})", R"({"spec":{"replicas":]}})", R"({"spec":{"replicas":,}})", R"({"spec":{"replicas"}})",
-                           R"({"spec":{"replicas":{)", R"({"spec":{"replicas":[1,2})", R"({"spec":{"replicas":)", R"({"a":::})",
-                           R"({"spec":{"replicas":1 2}})", R"({"spec":{"selector":{"k":}}})", R"({"spec":{"selector":{"k" 1}}})"}) {
+  for (const char* text :
+       {R"({"spec":{"replicas":}})", R"({"spec":{"replicas":]}})", R"({"spec":{"replicas":,}})", R"({"spec":{"replicas"}})",
+        R"({"spec":{"replicas":{)", R"({"spec":{"replicas":[1,2})", R"({"spec":{"replicas":)", R"({"a":::})",
+        R"({"spec":{"replicas":1 2}})", R"({"spec":{"selector":{"k":}}})", R"({"spec":{"selector":{"k" 1}}})"}) {
     EXPECT_FALSE(FromJson<Thing>(text, {.fields = &fields}).ok()) << text;
     EXPECT_FALSE(ParseJson(text, {.fields = &fields}).ok()) << text;
   }

@@ -98,7 +98,8 @@ class Footprint::Walk {
   std::size_t Unknown(const UnknownFields& unknown) {
     if (unknown.empty()) return 0;
     // A count and two Strings; one pointer wide, as lists are.
-    return Block(Read<const void*>(&unknown), 8 + 2 * sizeof(String), false, [&] { return Text(unknown.json()) + Text(unknown.protobuf()); });
+    return Block(Read<const void*>(&unknown), 8 + 2 * sizeof(String), false,
+                 [&] { return Text(unknown.json()) + Text(unknown.protobuf()); });
   }
 
   template <typename T>

@@ -15,6 +15,10 @@
 
 namespace kube::internal {
 
+// Stand for the lists and objects of Values, which no table describes.
+inline constexpr FieldInfo kValueListPart{.json_name = {}, .kind = FieldKind::kInline, .shape = FieldShape::kList};
+inline constexpr FieldInfo kValueObjectPart{.json_name = {}, .kind = FieldKind::kInline, .shape = FieldShape::kMap};
+
 class InternTable {
  public:
   enum class Format : std::uint8_t { kJson, kProtobuf };
@@ -42,13 +46,9 @@ class InternTable {
 
   // Each looks up `bytes` as a part of that type, gives a new reference where it is found, and the key to Add it with otherwise.
   // `selection`: id of the node that the part is decoded under, 0 for none.
-  Verdict FindString(std::string_view bytes, String& out, Key& key) {
-    key = MakeKey(bytes, 1);
-    const Slot* slot = Find(key, bytes.size());
-    if (slot == nullptr) return Sighted(key);
-    out = *slot->text();
-    return Verdict::kFound;
-  }
+  Verdict FindString(std::string_view bytes, String& out, Key& key) { return FindText(bytes, 1, out, key); }
+  // JSON that becomes a text: what is found was checked, and is compact. Not to be mixed with texts that just look like it.
+  Verdict FindRawJson(std::string_view json, String& out, Key& key) { return FindText(json, 2, out, key); }
   Verdict FindBox(Format format, const TypeInfo& type, std::uint64_t selection, std::string_view bytes, BoxRep*& out, Key& key) {
     key = MakeKey(bytes, Salt(format, &type, FieldKind::kMessage, FieldShape::kOptional), selection);
     const Slot* slot = Find(key, bytes.size());
@@ -111,6 +111,13 @@ class InternTable {
     // The salt keeps equal bytes of different types apart; the secret keeps it unpredictable.
     return {h.low64 ^ (salt * 0x9e3779b97f4a7c15ULL), (h.high64 + salt + selection * 0xd6e8feb86659fd94ULL) & ~std::uint64_t{3}};
   }
+  Verdict FindText(std::string_view bytes, std::uint64_t salt, String& out, Key& key) {
+    key = MakeKey(bytes, salt);
+    const Slot* slot = Find(key, bytes.size());
+    if (slot == nullptr) return Sighted(key);
+    out = *slot->text();
+    return Verdict::kFound;
+  }
   const Slot* Find(const Key& key, std::size_t bytes) {
     ++lookups_;
     for (std::size_t i = key.low & mask_;; i = (i + 1) & mask_) {
@@ -129,12 +136,14 @@ class InternTable {
   // The first sighting leaves a fingerprint, which later ones may overwrite, and for a while the part itself: what repeats within one
   // object and nowhere else needs no place in the table.
   Verdict Sighted(const Key& key) {
-    std::uint32_t& fingerprint = sighted_[(key.high >> 8) & (kSightings - 1)];
+    std::uint32_t& fingerprint = sighted_[(key.high >> 8) & (sighted_.size() - 1)];
     auto mine = static_cast<std::uint32_t>(key.low >> 32) | 1U;
     if (fingerprint == mine) return Verdict::kAgain;
     fingerprint = mine;
+    if (++first_sightings_ >= sighted_.size() && sighted_.size() < kMostSightings) MoreSightings();
     return Verdict::kFirst;
   }
+  void MoreSightings();
   static std::size_t RecentIndex(const Key& key) { return (key.high >> 40) % kRecent; }
   Slot& Place(Verdict verdict, const Key& key, Kind kind);
   Slot& PlaceForGood(const Key& key, Kind kind);
@@ -142,7 +151,8 @@ class InternTable {
   static bool InUse(const Slot& slot);
   static void Drop(Slot& slot);
 
-  static constexpr std::size_t kSightings = 1 << 16;
+  static constexpr std::size_t kFewestSightings = 1 << 11;  // powers of two
+  static constexpr std::size_t kMostSightings = 1 << 16;
   static constexpr std::size_t kRecent = 256;
 
   alignas(64) unsigned char secret_[192];
@@ -150,6 +160,7 @@ class InternTable {
   std::size_t mask_;
   std::size_t used_ = 0;
   std::vector<std::uint32_t> sighted_;
+  std::size_t first_sightings_ = 0;  // since the fingerprints had room for more
   std::vector<Slot> recent_;
   std::uint64_t lookups_ = 0, hits_ = 0, hit_bytes_ = 0;
 };

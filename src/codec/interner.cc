@@ -1,14 +1,16 @@
 #include "kube/codec/interner.h"
 
+#include <algorithm>
 #include <random>
 
 #include "codec/intern_table.h"
+#include "kube/value/value.h"
 
 namespace kube {
 namespace internal {
 namespace {
 
-constexpr std::size_t kSmallest = 1024;
+constexpr std::size_t kSmallest = 128;
 
 // Drawn once per process: what the keys of all tables depend on.
 const unsigned char* ProcessSecret() {
@@ -21,9 +23,19 @@ const unsigned char* ProcessSecret() {
   return secret.data();
 }
 
+void ReleasePart(const FieldInfo& field, ArrayRep* rep) {
+  if (&field == &kValueListPart) {
+    std::destroy_at(reinterpret_cast<List<Value>*>(&rep));  // a pointer wide, as all lists and maps
+  } else if (&field == &kValueObjectPart) {
+    std::destroy_at(reinterpret_cast<Map<Value>*>(&rep));
+  } else {
+    ReleaseArray(field, rep);
+  }
+}
+
 }  // namespace
 
-InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kSightings), recent_(kRecent) {
+InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kFewestSightings), recent_(kRecent) {
   std::memcpy(secret_, ProcessSecret(), sizeof secret_);
 }
 
@@ -69,6 +81,15 @@ InternTable::Slot& InternTable::PlaceForGood(const Key& key, Kind kind) {
   return slots_[i];
 }
 
+// An Interner of a few objects should not cost more than they do. A fingerprint's new place is its old one, or that many further: it is
+// put at both, and the wrong one does no harm.
+void InternTable::MoreSightings() {
+  std::size_t old = sighted_.size();
+  sighted_.resize(2 * old);
+  std::copy_n(sighted_.begin(), old, sighted_.begin() + static_cast<std::ptrdiff_t>(old));
+  first_sightings_ = 0;
+}
+
 bool InternTable::InUse(const Slot& slot) {
   switch (slot.kind()) {
     case Kind::kString:
@@ -92,7 +113,7 @@ void InternTable::Drop(Slot& slot) {
       ReleaseBox(static_cast<BoxRep*>(slot.part.rep), *static_cast<const TypeInfo*>(slot.part.info));
       break;
     case Kind::kArray:
-      ReleaseArray(*static_cast<const FieldInfo*>(slot.part.info), static_cast<ArrayRep*>(slot.part.rep));
+      ReleasePart(*static_cast<const FieldInfo*>(slot.part.info), static_cast<ArrayRep*>(slot.part.rep));
       break;
     case Kind::kFree:
       return;

@@ -218,7 +218,7 @@ class JsonDecoder {
     std::string_view part;
     std::uint32_t end = 0;
     if (table_ != nullptr && !t_.AtEnd() && PartText(part, end) && part.size() > String::kInlineCapacity) {
-      verdict = table_->FindString(part, out.text, key);
+      verdict = table_->FindRawJson(part, out.text, key);
       if (verdict == Verdict::kFound) {
         t_.pos = end;
         return true;

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -18,6 +19,14 @@ namespace {
 
 constexpr std::size_t kKeepBytes = 1 << 20;  // a parser for larger documents is not kept
 thread_local std::unique_ptr<simdjson::internal::dom_parser_implementation> spare_parser;
+
+// What a token that starts with this character does to the depth.
+constexpr std::array<std::int8_t, 256> kStep = [] {
+  std::array<std::int8_t, 256> step{};
+  step['{'] = step['['] = 1;
+  step['}'] = step[']'] = -1;
+  return step;
+}();
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -110,15 +119,20 @@ Result<void> JsonTokens::Load(std::string_view text) {
 }
 
 std::uint32_t JsonTokens::Skip(std::uint32_t i) const {
-  static constexpr std::array<std::int8_t, 256> kStep = [] {
-    std::array<std::int8_t, 256> step{};
-    step['{'] = step['['] = 1;
-    step['}'] = step[']'] = -1;
-    return step;
-  }();
   std::int64_t depth = 0;
   for (; i < count_; ++i) {
     depth += kStep[static_cast<unsigned char>(text_[starts_[i]])];
+    if (depth <= 0) return i + 1;
+  }
+  return count_ + 1;
+}
+
+std::uint32_t JsonTokens::Skip(std::uint32_t i, std::int64_t& height) const {
+  std::int64_t depth = 0;
+  height = 0;
+  for (; i < count_; ++i) {
+    depth += kStep[static_cast<unsigned char>(text_[starts_[i]])];
+    height = std::max(height, depth);
     if (depth <= 0) return i + 1;
   }
   return count_ + 1;

@@ -55,6 +55,8 @@ class JsonTokens {
   // One behind the last token of the value at `i`; only brackets are counted, nothing else is checked. Beyond count() where they do not
   // close.
   std::uint32_t Skip(std::uint32_t i) const;
+  // The same, and how deep brackets nest in it.
+  std::uint32_t Skip(std::uint32_t i, std::int64_t& height) const;
   // True where the text at pos starts with `text`.
   bool StartsWith(std::string_view text) const {
     return pos < count_ && size_ - starts_[pos] >= text.size() && std::memcmp(text_ + starts_[pos], text.data(), text.size()) == 0;

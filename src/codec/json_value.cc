@@ -3,6 +3,7 @@
 #include <charconv>
 #include <vector>
 
+#include "codec/intern_table.h"
 #include "codec/json_tokens.h"
 #include "codec/json_writer.h"
 #include "codec/path.h"
@@ -15,15 +16,19 @@ namespace {
 
 class ValueReader {
  public:
-  ValueReader(JsonTokens& tokens, bool strict, const SelectionNode* selection) : t_(tokens), strict_(strict), node_(selection) {}
+  ValueReader(JsonTokens& tokens, const DecodeOptions& options)
+      : t_(tokens),
+        strict_(options.strict),
+        table_(options.interner != nullptr && !options.strict ? &options.interner->table() : nullptr),
+        node_(options.fields == nullptr ? nullptr : options.fields->root()) {}
 
   bool Read(Value& out, const Path* path, int depth) {
     if (depth >= kMaxDecodeDepth) return Fail(path, "nested too deep");
     switch (t_.Peek()) {
       case '{':
-        return Object(out, path, depth);
+        return Shared(kValueObjectPart, out, path, depth);
       case '[':
-        return Array(out, path, depth);
+        return Shared(kValueListPart, out, path, depth);
       case '"': {
         String text;
         if (!Text(text, path)) return false;
@@ -39,9 +44,13 @@ class ValueReader {
  private:
   JsonTokens& t_;
   const bool strict_;
+  InternTable* const table_;
   const SelectionNode* node_;  // what is wanted of the value at pos; null: all of it
   std::string error_;
   std::string scratch_;
+  // Stacks of what the objects and lists that are being read have so far; finished ones move to blocks of the right size.
+  std::vector<MapEntry<Value>> members_;
+  std::vector<Value> items_;
 
   bool Fail(const Path* path, std::string_view message) {
     error_ = At(path, "malformed JSON at offset " + std::to_string(t_.Offset(t_.pos)) + ": " + std::string(message));
@@ -56,8 +65,16 @@ class ValueReader {
       if (!Unescape(body, scratch_)) return Fail(path, "bad escape in a string");
       body = scratch_;
     }
-    out = String(body);
     ++t_.pos;
+    if (table_ == nullptr || body.size() <= String::kInlineCapacity || body.size() > InternTable::kMaxBytes) {
+      out = String(body);
+      return true;
+    }
+    InternTable::Key key{};
+    InternTable::Verdict verdict = table_->FindString(body, out, key);
+    if (verdict == InternTable::Verdict::kFound) return true;
+    out = String(body);
+    table_->AddString(verdict, key, out);
     return true;
   }
   bool Scalar(Value& out, const Path* path) {
@@ -84,8 +101,58 @@ class ValueReader {
     ++t_.pos;
     return true;
   }
+
+  // An object or a list; equal parts of this and earlier values are shared. The whole text is not worth a look: it hardly repeats.
+  bool Shared(const FieldInfo& part, Value& out, const Path* path, int depth) {
+    InternTable::Key key{};
+    auto verdict = InternTable::Verdict::kNotAsked;
+    if (table_ != nullptr && depth != 0) {
+      std::int64_t height = 0;
+      std::uint32_t end = t_.Skip(t_.pos, height);
+      std::string_view text = end <= t_.count() ? t_.Span(t_.pos, end - 1) : std::string_view();
+      // What was shallow enough elsewhere may be too deep here.
+      if (text.size() > 2 && text.size() <= InternTable::kMaxBytes && depth + height < kMaxDecodeDepth) {
+        ArrayRep* rep = nullptr;
+        verdict = table_->FindArray(InternTable::Format::kJson, part, node_ == nullptr ? 0 : node_->id, text, rep, key);
+        if (verdict == InternTable::Verdict::kFound) {
+          Take(part, rep, out);
+          t_.pos = end;
+          return true;
+        }
+      }
+    }
+    if (!(&part == &kValueObjectPart ? Object(out, path, depth) : Array(out, path, depth))) return false;
+    if (verdict != InternTable::Verdict::kNotAsked) {
+      ArrayRep* rep = out.is_object() ? internal::Array(&out.object()) : internal::Array(&out.list());
+      table_->AddArray(verdict, key, part, rep);
+    }
+    return true;
+  }
+  // A Value that owns the block.
+  static void Take(const FieldInfo& part, ArrayRep* rep, Value& out) {
+    if (&part == &kValueObjectPart) {
+      Map<Value> object;
+      Write<ArrayRep*>(&object) = rep;
+      out = Value(std::move(object));
+    } else {
+      List<Value> list;
+      Write<ArrayRep*>(&list) = rep;
+      out = Value(std::move(list));
+    }
+  }
+  // Moves what is on the stack from `base` on into a block.
+  template <typename T>
+  static void Finish(const FieldInfo& part, std::vector<T>& stack, std::size_t base, Value& out) {
+    std::size_t count = stack.size() - base;
+    ArrayRep* rep = count == 0 ? nullptr : NewArray(count, sizeof(T));
+    for (std::size_t i = 0; i < count; ++i) new (rep->data() + i * sizeof(T)) T(std::move(stack[base + i]));
+    if (rep != nullptr) rep->size = static_cast<std::uint32_t>(count);
+    stack.resize(base);
+    Take(part, rep, out);
+  }
+
   bool Array(Value& out, const Path* path, int depth) {
-    List<Value> items;
+    const std::size_t base = items_.size();
     ++t_.pos;
     if (t_.Peek() == ']') {
       ++t_.pos;
@@ -94,18 +161,18 @@ class ValueReader {
         Path here = Path::Index(path, i);
         Value item;
         if (!Read(item, &here, depth + 1)) return false;
-        items.push_back(std::move(item));
+        items_.push_back(std::move(item));
         char next = t_.Peek();
         if (next != ',' && next != ']') return Fail(&here, "expected ',' or ']'");
         ++t_.pos;
         if (next == ']') break;
       }
     }
-    out = Value(std::move(items));
+    Finish(kValueListPart, items_, base, out);
     return true;
   }
   bool Object(Value& out, const Path* path, int depth) {
-    std::vector<MapEntry<Value>> members;
+    const std::size_t base = members_.size();
     ++t_.pos;
     if (t_.Peek() == '}') {
       ++t_.pos;
@@ -123,7 +190,7 @@ class ValueReader {
         if (!SkipValue(&here)) return false;
       } else {
         if (!Read(member.value, &here, depth + 1)) return false;
-        members.push_back(std::move(member));
+        members_.push_back(std::move(member));
       }
       node_ = selection;
       char next = t_.Peek();
@@ -131,7 +198,9 @@ class ValueReader {
       ++t_.pos;
       if (next == '}') break;
     }
-    return Collect(std::move(members), out, path);
+    if (!SortMembers(base, path)) return false;
+    Finish(kValueObjectPart, members_, base, out);
+    return true;
   }
   bool Enter(const SelectionNode& node, std::string_view name) {
     SelectionNode::Found found = node.Find(name);
@@ -146,19 +215,25 @@ class ValueReader {
     t_.pos = end;
     return true;
   }
-  bool Collect(std::vector<MapEntry<Value>> members, Value& out, const Path* path) {
-    std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
-    Map<Value> map;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (i + 1 < members.size() && members[i].key == members[i + 1].key) {
-        if (!strict_) continue;  // the last of several wins
-        Path here = Path::Field(path, members[i].key.view());
+  // Sorts the members from `base` on by key; of several with one key the last stays.
+  bool SortMembers(std::size_t base, const Path* path) {
+    auto first = members_.begin() + static_cast<std::ptrdiff_t>(base);
+    auto less = [](const auto& a, const auto& b) { return a.key < b.key; };
+    auto not_behind = [](const auto& a, const auto& b) { return a.key >= b.key; };
+    if (std::adjacent_find(first, members_.end(), not_behind) == members_.end()) return true;  // servers write them sorted
+    std::stable_sort(first, members_.end(), less);
+    auto to = first;
+    for (auto from = first; from != members_.end(); ++from) {
+      if (from + 1 != members_.end() && from->key == (from + 1)->key) {
+        if (!strict_) continue;
+        Path here = Path::Field(path, from->key.view());
         error_ = "strict decoding error: duplicate field \"" + ToString(&here) + '"';
         return false;
       }
-      map.Append(std::move(members[i].key), std::move(members[i].value));
+      if (to != from) *to = std::move(*from);
+      ++to;
     }
-    out = Value(std::move(map));
+    members_.erase(to, members_.end());
     return true;
   }
 };
@@ -198,7 +273,7 @@ void WriteValue(JsonWriter& w, const Value& v) {
 Result<Value> ParseJson(std::string_view text, const DecodeOptions& options) {
   internal::JsonTokens tokens;
   if (auto r = tokens.Load(text); !r) return r.error();
-  internal::ValueReader reader(tokens, options.strict, options.fields == nullptr ? nullptr : options.fields->root());
+  internal::ValueReader reader(tokens, options);
   Value out;
   if (!reader.Read(out, nullptr, 0)) return Error::Decode(reader.TakeError());
   if (!tokens.AtEnd()) return Error::Decode("offset " + std::to_string(tokens.Offset(tokens.pos)) + ": more text after the JSON value");

@@ -1,5 +1,7 @@
 #include "kube/meta/dynamic_object.h"
 
+#include <algorithm>
+
 namespace kube {
 
 namespace {
@@ -50,6 +52,53 @@ bool RemoveAt(Value& object, const std::string_view* key, const std::string_view
   return RemoveAt(object[*key], key + 1, end);
 }
 
+bool SurelyFits(const TypeInfo& type, const Value& value);
+
+bool SurelyFits(const FieldInfo& field, const Value& value) {
+  if (value.is_null()) return true;
+  switch (field.kind) {
+    case FieldKind::kString:
+      return value.is_string();
+    case FieldKind::kBool:
+      return value.is_bool();
+    case FieldKind::kInt64:
+      return value.is_int();
+    case FieldKind::kTime:
+      return value.is_string() && Time::Parse(value.string_value().view()).ok();
+    case FieldKind::kRawJson:
+      return true;
+    case FieldKind::kMessage:
+      return SurelyFits(*field.type, value);
+    default:
+      return false;
+  }
+}
+
+// True only where decoding the value as that type would succeed. Decoding would say what is wrong, but costs more than all the rest of
+// reading an object.
+bool SurelyFits(const TypeInfo& type, const Value& value) {
+  if (!value.is_object() || type.form != TypeForm::kStruct) return false;
+  for (const MapEntry<Value>& entry : value.object()) {
+    const Value& member = entry.value;
+    const FieldInfo* field = std::find_if(type.begin(), type.end(), [&](const FieldInfo& f) { return f.json_name == entry.key.view(); });
+    if (field == type.end() || member.is_null()) continue;  // what is unknown may be anything
+    if (field->shape == FieldShape::kList) {
+      if (!member.is_list()) return false;
+      for (const Value& item : member.list()) {
+        if (!SurelyFits(*field, item)) return false;
+      }
+    } else if (field->shape == FieldShape::kMap) {
+      if (!member.is_object()) return false;
+      for (const auto& [key, element] : member.object()) {
+        if (!SurelyFits(*field, element)) return false;
+      }
+    } else if (!SurelyFits(*field, member)) {
+      return false;
+    }
+  }
+  return std::none_of(type.begin(), type.end(), [](const FieldInfo& f) { return f.kind == FieldKind::kInline; });
+}
+
 }  // namespace
 
 DynamicObject::DynamicObject(const Gvk& gvk, const ObjectKey& key) : DynamicObject() {
@@ -70,7 +119,9 @@ Result<DynamicObject> DynamicObject::FromValue(Value value) {
   if (auto gv = GroupVersion::Parse(api_version.string_value()); !gv) return Error::Decode("apiVersion: " + gv.error().message());
   const Value& metadata = v["metadata"];
   if (!metadata.is_null()) {
-    if (auto r = kube::FromValue<ObjectMeta>(metadata); !r) return r.error().WithContext("metadata");
+    if (!SurelyFits(ObjectMeta::kType, metadata)) {
+      if (auto r = kube::FromValue<ObjectMeta>(metadata); !r) return r.error().WithContext("metadata");
+    }
   }
   return DynamicObject(std::move(value));
 }

@@ -288,5 +288,39 @@ TEST(DynamicObjectTest, CopiesAreIndependent) {
   EXPECT_EQ(a.NestedString({"spec", "size"}), String("large"));
 }
 
+TEST(DynamicObjectTest, MetadataIsCheckedAsDecodingItWouldCheckIt) {
+  const char* all[] = {
+      R"({})",
+      R"(null)",
+      R"([])",
+      R"("text")",
+      R"({"name":"a","namespace":null,"unknown":[1,{"x":2}],"generation":7,"deletionGracePeriodSeconds":30})",
+      R"({"name":7})",
+      R"({"generation":1.5})",
+      R"({"generation":"1"})",
+      R"({"creationTimestamp":"2024-01-02T03:04:05Z","deletionTimestamp":null})",
+      R"({"creationTimestamp":"yesterday"})",
+      R"({"creationTimestamp":1})",
+      R"({"labels":{"a":"b"},"annotations":{}})",
+      R"({"labels":{"a":1}})",
+      R"({"labels":["a"]})",
+      R"({"finalizers":["a","b"]})",
+      R"({"finalizers":[1]})",
+      R"({"finalizers":{}})",
+      R"({"ownerReferences":[{"apiVersion":"v1","kind":"K","name":"n","uid":"u","controller":true,"blockOwnerDeletion":false}]})",
+      R"({"ownerReferences":[{"controller":"yes"}]})",
+      R"({"ownerReferences":["x"]})",
+      R"({"ownerReferences":[null]})",
+      R"({"managedFields":[{"manager":"m","time":"2024-01-02T03:04:05Z","fieldsV1":{"f:a":{}}}]})",
+      R"({"managedFields":[{"time":"noon"}]})",
+      R"({"managedFields":[{"manager":{}}]})",
+  };
+  for (const char* metadata : all) {
+    const std::string text = R"({"apiVersion":"v1","kind":"Thing","metadata":)" + std::string(metadata) + "}";
+    const bool fits = std::string_view(metadata) == "null" || FromJson<meta::v1::ObjectMeta>(metadata).ok();
+    EXPECT_EQ(FromJson<DynamicObject>(text).ok(), fits) << metadata;
+  }
+}
+
 }  // namespace
 }  // namespace kube
