@@ -170,7 +170,8 @@ void HandlerThread::Call(const Notification& notification) {
       return;
     }
     case Notification::Kind::kDelete:
-      if (handler_.filter && !handler_.filter(before.get())) return;
+      // What was told last decides: where an update was missed, the last state alone would lose deletions, or tell of strangers.
+      if (handler_.filter && !handler_.filter(after != nullptr ? after.get() : before.get())) return;
       if (handler_.on_delete) handler_.on_delete(form_.Key(before.get()), before, notification.flag);
       return;
     case Notification::Kind::kSynced:

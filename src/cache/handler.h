@@ -31,8 +31,8 @@ struct Notification {
   Kind kind = Kind::kAdd;
   // kAdd: it was there at the beginning. kUpdate: nothing changed, a resync. kDelete: the last state is not known.
   bool flag = false;
-  ObjectRef before{};  // kUpdate, kDelete
-  ObjectRef after{};   // kAdd, kUpdate
+  ObjectRef before{};  // kUpdate; kDelete: its last state
+  ObjectRef after{};   // kAdd, kUpdate; kDelete: what the cache had, where that is something else
 };
 
 // Told in the order of Push, one call at a time, on its own thread.

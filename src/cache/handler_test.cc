@@ -191,6 +191,24 @@ TEST(FilteringHandlerTest, CrossingTheFilterIsAnAddOrADelete) {
   thread->RemoveAndWait();
 }
 
+// Where an update was missed, the last state of an object may say something else than what the handler knows of it.
+TEST(FilteringHandlerTest, DeletionIsToldToThoseWhoKnewTheObject) {
+  Log log;
+  Handler handler = log.Recorder();
+  handler.filter = [](const void* object) { return static_cast<const Pod*>(object)->metadata.labels.Get("app") == "web"; };
+  const std::shared_ptr<HandlerThread> thread = Start(std::move(handler));
+  const ObjectRef web1 = MakePod("a", "1", "web");
+  const ObjectRef other1 = MakePod("b", "1");
+  const std::vector<Notification> notifications{{.kind = Kind::kAdd, .after = web1},
+                                                {.kind = Kind::kAdd, .after = other1},
+                                                {.kind = Kind::kDelete, .before = MakePod("a", "3"), .after = web1},
+                                                {.kind = Kind::kDelete, .before = MakePod("b", "3", "web"), .after = other1}};
+  thread->Push(notifications);
+  Drain(*thread);
+  EXPECT_THAT(log.said(), ElementsAre("add a@1", "delete default/a a@3"));
+  thread->RemoveAndWait();
+}
+
 TEST(Contract15_RemovingAHandler, ReturnsBeforeTheRunningCallEndsAndDropsTheRest) {
   Log log;
   std::latch entered(1);

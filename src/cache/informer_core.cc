@@ -243,7 +243,7 @@ void InformerCore::Apply(const Delta& delta, bool initial, std::vector<Notificat
     if (current == nullptr) return;
     Store::Write write{.key = form_.Key(object)};
     store_->Apply({&write, 1}, form_.ResourceVersion(object).view());
-    out.push_back({.kind = Notification::Kind::kDelete, .before = delta.object});
+    out.push_back({.kind = Notification::Kind::kDelete, .before = delta.object, .after = current});
     return;
   }
   Store::Write write{.object = delta.object};
@@ -279,13 +279,15 @@ void InformerCore::Changed(std::span<const Delta> deltas, bool initial) {
 
 void InformerCore::Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) {
   {
+    // What is let go of is freed after the lock.
+    Store::Replaced replaced;
+    std::vector<Notification> notifications;
     MutexLock lock(mu_);
-    const Store::Replaced replaced = store_->Replace(objects, resource_version);
+    replaced = store_->Replace(objects, resource_version);
     gone_ = {};
     newest_ = VersionNumber(resource_version).value_or(0);
     // Where a list names an object twice, the last one counts.
     const bool twice = store_->size() != objects.size();
-    std::vector<Notification> notifications;
     notifications.reserve(replaced.removed.size() + objects.size());
     for (const ObjectRef& gone : replaced.removed) {
       notifications.push_back({.kind = Notification::Kind::kDelete, .flag = true, .before = gone});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kube/base/log.h"
 #include "kube/transport/transport_errors.h"
 
 namespace kube::internal {
@@ -57,16 +56,16 @@ std::optional<bool> ParseSwitch(std::string_view text) {
   return std::nullopt;
 }
 
+bool WatchListClientFrom(const char* value, const Logger& log) {
+  if (value == nullptr || *value == '\0') return true;
+  const std::optional<bool> read = ParseSwitch(value);
+  if (!read) log.Warn("KUBE_FEATURE_WatchListClient is neither true nor false: lists come as streams", {{"value", value}});
+  return read.value_or(true);
+}
+
 bool WatchListClientEnabled() {
-  static const bool enabled = [] {
-    const char* const text = std::getenv("KUBE_FEATURE_WatchListClient");  // NOLINT(concurrency-mt-unsafe): read once
-    if (text == nullptr || *text == '\0') return true;
-    const std::optional<bool> read = ParseSwitch(text);
-    if (!read) {
-      Logger("cache.reflector").Warn("KUBE_FEATURE_WatchListClient is neither true nor false: lists come as streams", {{"value", text}});
-    }
-    return read.value_or(true);
-  }();
+  static const bool enabled =
+      WatchListClientFrom(std::getenv("KUBE_FEATURE_WatchListClient"), Logger("cache.reflector"));  // NOLINT(concurrency-mt-unsafe)
   return enabled;
 }
 

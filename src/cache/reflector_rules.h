@@ -8,6 +8,7 @@
 
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
+#include "kube/base/log.h"
 
 namespace kube::internal {
 
@@ -25,7 +26,9 @@ std::string TroubleKind(const Error& e);
 
 // A switch of the environment, as Go reads them: "1", "t", "TRUE"... Nothing where it is none.
 std::optional<bool> ParseSwitch(std::string_view text);
-// KUBE_FEATURE_WatchListClient, read once; on where it is not set or not understood.
+// What a value of KUBE_FEATURE_WatchListClient means: on where it is not set (null, empty) or not understood, which `log` is told.
+bool WatchListClientFrom(const char* value, const Logger& log);
+// The one of this process, read once.
 bool WatchListClientEnabled();
 
 // How long errors of one kind may repeat before it is enough. The time counts from the first one; a minute without any starts it anew.

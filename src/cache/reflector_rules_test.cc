@@ -60,6 +60,19 @@ TEST(ReflectorRulesTest, SwitchesAreReadAsInGo) {
   for (const char* const other : {"", "yes", "off", "tRUE", " true"}) EXPECT_EQ(ParseSwitch(other), std::nullopt) << other;
 }
 
+TEST(ReflectorRulesTest, StreamsAreOnUnlessTheSwitchSaysOtherwise) {
+  const auto lines = std::make_shared<RecordingLog>();
+  const Logger log("cache.reflector", std::make_shared<LogBackend>(lines));
+  EXPECT_TRUE(WatchListClientFrom(nullptr, log));
+  EXPECT_TRUE(WatchListClientFrom("", log));
+  EXPECT_TRUE(WatchListClientFrom("true", log));
+  EXPECT_FALSE(WatchListClientFrom("false", log));
+  EXPECT_FALSE(WatchListClientFrom("0", log));
+  EXPECT_EQ(lines->text(), "");
+  EXPECT_TRUE(WatchListClientFrom("perhaps", log));
+  EXPECT_EQ(lines->Count("value=\"perhaps\""), 1U) << lines->text();
+}
+
 TEST(RetryWindowTest, IsOffByDefault) { EXPECT_FALSE(RetryWindow({}).Retry(Clock::Real()->Now())); }
 
 TEST(RetryWindowTest, LastsFromTheFirstErrorAndStartsOverAfterwards) {
