@@ -9,6 +9,11 @@ PRESET ?= $(if $(findstring clang,$(CXX)),clang,dev)
 FUZZ_SECONDS ?= 600
 # A pattern: `make bench BENCH=codec`.
 BENCH ?= .
+# Of `make bench-peers`. KEEP: a folder for the cluster's data, which the next run takes up again.
+PODS ?= 20000
+UPDATES ?= 5000
+ROUNDS ?= 3
+KEEP ?=
 
 # make sets CXX by itself; only a compiler that the user named is passed on.
 ifeq ($(origin CXX),default)
@@ -23,7 +28,7 @@ configure = cmake --preset $(1) -B $(BUILD)/$(1) -Wno-dev --log-level=NOTICE
 build = cmake --build $(BUILD)/$(1) -j $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build control-plane newest-control-plane test test-slow demo bench lint format generate-api fuzz install clean
+.PHONY: help deps build control-plane newest-control-plane test test-slow demo bench bench-peers bench-growth lint format generate-api fuzz install clean
 
 help:  ## list the targets
 	@echo "kubexx: Kubernetes for C++20. Targets:"
@@ -58,7 +63,7 @@ test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with 
 	cat tests/contract/api/summary-*.txt 2> /dev/null; exit $$code
 	@$(call configure,tsan)
 	@$(call build,tsan)
-	@cd $(BUILD)/tsan && $(CTEST) -LE 'lint|slow|install|e2e' && $(CTEST) -L soak
+	@cd $(BUILD)/tsan && $(CTEST) -LE 'lint|slow|install|e2e' && KUBEXX_SOAK_SECONDS=60 $(CTEST) -L soak
 	@$(call configure,fuzz)
 	@$(call build,fuzz) --target fuzzers
 	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=10 $(CTEST) -L fuzz
@@ -72,6 +77,18 @@ bench: deps  ## build and run the benchmarks (BENCH=<part of a name>)
 	@$(call configure,release)
 	@$(call build,release)
 	@scripts/run-benchmarks $(BUILD)/release "$(BENCH)"
+
+bench-peers: deps newest-control-plane  ## informers beside client-go and kube-rs on a real control plane (PODS=20000 UPDATES=5000 ROUNDS=3 KEEP=<folder>)
+	@$(call configure,release)
+	@$(call build,release) --target kubexx peers_informer peers_load
+	@scripts/build-peers > /dev/null || true
+	@python3 -B bench/peers/run.py --build $(BUILD)/release --out $(BUILD)/bench --pods $(PODS) --updates $(UPDATES) --rounds $(ROUNDS) \
+	  $(if $(KEEP),--keep $(KEEP))
+
+bench-growth: deps  ## what an informer costs with 5,000 to 150,000 pods, on the embedded server
+	@$(call configure,release)
+	@$(call build,release) --target kubexx peers_informer peers_load
+	@python3 -B bench/peers/growth.py --build $(BUILD)/release --out $(BUILD)/bench
 
 lint: deps  ## the checks of the source tree: layers, headers, lengths, ASCII, clang-format, clang-tidy
 	@$(call configure,clang)

@@ -99,6 +99,7 @@ class ApiServerCommand final : public Command {
     flags.Bool(&options_.http, "http", '\0', "plain HTTP without certificates; everybody on this machine is administrator");
     flags.Texts(&load_, "load", '\0', "FILE", "a manifest, like FILE; may be repeated");
     flags.Bool(&options_.all_versions, "all-versions", '\0', "serve alpha and beta versions too");
+    flags.Bool(&no_lifecycle_, "no-lifecycle", '\0', "no garbage collection and no namespace deletion, as without a controller manager");
     flags.Bool(&echo_pods_, "echo-pods", '\0', "answer logs, exec, attach and port-forward with an echo");
   }
 
@@ -116,6 +117,7 @@ class ApiServerCommand final : public Command {
       }
     }
     load_.insert(load_.end(), args.begin(), args.end());
+    options_.lifecycle = !no_lifecycle_;
     Result<std::unique_ptr<ApiServer>> server = ApiServer::Start(options_);
     if (!server) return fail(server.error());
     for (const std::string& path : load_) {
@@ -137,6 +139,7 @@ class ApiServerCommand final : public Command {
  private:
   std::string kubeconfig_out_, port_;
   std::vector<std::string> load_;
+  bool no_lifecycle_ = false;
   bool echo_pods_ = false;
   ApiServerOptions options_;
 };

@@ -71,7 +71,7 @@ Client MakeClient(const std::string& kubeconfig, bool json) {
   return *client;
 }
 
-// Our side: the same calls as bench/peers/client_go makes.
+// Our side: the same calls as bench/peers/client-go makes.
 int RunSide(const Options& options) {
   const Client client = MakeClient(options.kubeconfig, options.json);
   const Context ctx = Context::Background();
@@ -158,7 +158,7 @@ std::string PeerPath() {
   const char* home = std::getenv("HOME");
   std::string folder =
       cache != nullptr ? cache : (xdg != nullptr ? std::string(xdg) : std::string(home != nullptr ? home : "") + "/.cache") + "/kubexx";
-  return folder + "/peers/client_go";
+  return folder + "/peers/client-go";
 }
 
 struct Case {

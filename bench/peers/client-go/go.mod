@@ -1,4 +1,4 @@
-module kubexx.invalid/bench/client_go
+module kubexx.invalid/bench/client-go
 
 go 1.24
 

@@ -1,6 +1,7 @@
-// The client-go side of bench/client: the same work as bench_client's own side, in the same words.
+// The client-go side of bench/client and, as `client-go informer` (informer.go), of bench/peers: the same work as our own sides, in the
+// same words.
 //
-//	client_go -kubeconfig F -mode get|create|list -concurrency N -count N [-json]
+//	client-go -kubeconfig F -mode get|create|list -concurrency N -count N [-json]
 //
 // Prints one JSON line: what was done, and what it cost this process.
 package main
@@ -35,6 +36,10 @@ func fail(err error) {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "informer" {
+		runInformer(os.Args[2:])
+		return
+	}
 	kubeconfig := flag.String("kubeconfig", "", "")
 	mode := flag.String("mode", "get", "get, create or list")
 	concurrency := flag.Int("concurrency", 1, "")
