@@ -376,17 +376,6 @@ TEST(Contract24No19, OnlyWhatCanBeRepeatedIsSentTwice) {
 
 // ---- HTTP/2 that is broken ----
 
-class Http2Server : public RawServer {
- public:
-  explicit Http2Server(std::function<void(H2Peer&, RawPeer&, int)> script)
-      : RawServer(
-            [script = std::move(script)](RawPeer& peer, int number) {
-              H2Peer http(peer);
-              if (http.Start()) script(http, peer, number);
-            },
-            &Pki().server, "h2") {}
-};
-
 TEST(TransportFaultTest, ResetStream) {
   Http2Server server([](H2Peer& http, RawPeer& peer, int) {
     const std::uint32_t first = http.NextRequest();
@@ -437,29 +426,26 @@ TEST(TransportFaultTest, GoAwayThatLetsRequestsEnd) {
   EXPECT_EQ(server.accepted(), 2);
 }
 
-// A GOAWAY for a request that the server did not take: it goes to another connection, or the error says so. Either way it is done once.
+// A GOAWAY for a request that the server did not take: it goes to another connection, whatever it does.
 TEST(TransportFaultTest, GoAwayBeforeTheRequestWasTaken) {
   std::atomic<int> taken = 0;
   Http2Server server([&](H2Peer& http, RawPeer& peer, int number) {
-    const std::uint32_t stream = http.NextRequest();
-    if (stream == 0) return;
-    if (number == 0) {
-      (void)http.Send(H2GoAway(0, 0));
-      return peer.ReadToEnd();
+    for (;;) {
+      const std::uint32_t stream = http.NextRequest();
+      if (stream == 0) return;
+      if (number % 2 == 0) {
+        (void)http.Send(H2GoAway(0, 0));
+        return peer.ReadToEnd();
+      }
+      ++taken;
+      (void)http.Send(H2Headers(stream, false) + H2Frame(0, 1, stream, std::to_string(number)));
     }
-    ++taken;
-    (void)http.Send(H2Headers(stream, false) + H2Frame(0, 1, stream, "second"));
-    peer.ReadToEnd();
   });
   const auto transport = TransportTo(server.port());
-  const Result<HttpResponse> answer = transport->RoundTrip(Patient(), Get("/"));
-  if (answer) {
-    EXPECT_EQ(answer->body, "second");
-  } else {
-    EXPECT_TRUE(IsProbableEof(answer.error())) << answer.error().ToString();
-    EXPECT_EQ(taken, 0);
-  }
-  EXPECT_TRUE(transport->RoundTrip(Patient(), Get("/")));
+  EXPECT_EQ(transport->RoundTrip(Patient(), Get("/")).value().body, "1");
+  transport->CloseConnections();
+  EXPECT_EQ(transport->RoundTrip(Patient(), Post("/")).value().body, "3");
+  EXPECT_EQ(taken, 2);
 }
 
 // A server that does not wait for the body, as with 401: its answer is there at once all the same.
@@ -482,7 +468,7 @@ TEST(TransportFaultTest, AnswerBeforeTheBodyWasSent) {
   }
 }
 
-// The same, with the reset that Go's server sends behind such an answer: the answer, or an error, but no waiting.
+// The same, with the reset that Go's server sends behind such an answer.
 TEST(TransportFaultTest, AnswerBeforeTheBodyWasSentAndAReset) {
   Http2Server server([](H2Peer& http, RawPeer&, int) {
     for (;;) {
@@ -493,12 +479,12 @@ TEST(TransportFaultTest, AnswerBeforeTheBodyWasSentAndAReset) {
   });
   const auto transport = TransportTo(server.port());
   for (int i = 0; i < 50; ++i) {
-    const Result<HttpResponse> answer = transport->RoundTrip(Patient(), Post("/"));
-    if (answer) {
-      EXPECT_EQ(answer->body, "early");
-    } else {
-      EXPECT_EQ(answer.error().kind(), ErrorKind::kTransport) << answer.error().ToString();
-    }
+    HttpRequest request = Post("/");
+    if (i % 4 == 3) request.body = std::string(100'000, 'x');  // more than the windows allow: the rest is never sent
+    const Result<HttpResponse> answer = transport->RoundTrip(Patient(), request);
+    ASSERT_TRUE(answer) << i << " " << answer.error().ToString();
+    EXPECT_EQ(answer->body, "early");
+    if (i % 4 == 3) transport->CloseConnections();
   }
 }
 
@@ -571,41 +557,40 @@ TEST(Contract9Health, AConnectionThatDoesNotAnswerIsGivenUpForAllItsStreams) {
   EXPECT_EQ(transport->RoundTrip(Patient(), Get("/")).value().body, "alive");
 }
 
-TEST(Contract9Health, AnIdleStreamOfAServerThatAnswersTheProbeStays) {
-  std::atomic<int> probes = 0;
-  Handover<Exchange> started;
-  const auto server = StartServer([&](const Exchange& exchange) {
-    if (exchange->request().path == "/livez/ping") {
-      EXPECT_EQ(exchange->request().headers.Get("authorization"), "");
-      ++probes;
-      return exchange->Reply({.status = 401});
+TEST(Contract9Health, AnIdleStreamOfAServerThatAnswersPingsStays) {
+  Http2Server server([&](H2Peer& http, RawPeer& peer, int) {
+    const std::uint32_t stream = http.NextRequest();
+    (void)http.Send(H2Headers(stream, false));
+    for (int pings = 0; pings < 3; ++pings) {
+      std::uint32_t zero = 1;
+      if (!http.NextFrame(6, zero)) return;
+      EXPECT_EQ(zero, 0U);
+      (void)http.Send(H2Frame(6, 1, 0, http.payload()));
     }
-    exchange->Start(200, {});
-    started.Put(exchange);
+    (void)http.Send(H2Frame(0, 1, stream, "event"));
+    peer.ReadToEnd();
   });
-  const auto transport = TransportTo(server->port(), true, ShortHealth());
-  HttpRequest request = Streaming("/watch");
-  request.headers.Add("Authorization", "Bearer secret");
-  const Result<HttpResponse> watch = transport->RoundTrip(Patient(), request);
+  const auto transport = TransportTo(server.port(), true, ShortHealth());
+  const Result<HttpResponse> watch = transport->RoundTrip(Patient(), Streaming("/watch"));
   ASSERT_TRUE(watch);
-  const Exchange exchange = started.Take();
-  EXPECT_TRUE(Eventually([&] { return probes >= 3; }));
-  (void)exchange->Write(std::make_shared<std::string>("event"));
-  exchange->Finish();
   EXPECT_EQ(ReadAll(Patient(), *watch->stream).value(), "event");
   EXPECT_EQ(transport->stats().connections_opened, 1U);
 }
 
-TEST(Contract9Health, NothingIsProbedWhereNothingIsInFlight) {
-  std::atomic<int> probes = 0;
-  const auto server = StartServer([&](const Exchange& exchange) {
-    if (exchange->request().path == "/livez/ping") ++probes;
-    Echo(exchange);
+TEST(Contract9Health, NothingIsPingedWhereNothingIsInFlight) {
+  std::atomic<int> pings = 0;
+  Http2Server server([&](H2Peer& http, RawPeer&, int) {
+    const std::uint32_t stream = http.NextRequest();
+    (void)http.Send(H2Headers(stream, true));
+    for (std::uint32_t zero = 0; http.NextFrame(6, zero);) {
+      ++pings;
+      (void)http.Send(H2Frame(6, 1, 0, http.payload()));
+    }
   });
-  const auto transport = TransportTo(server->port(), true, ShortHealth());
+  const auto transport = TransportTo(server.port(), true, ShortHealth());
   ASSERT_TRUE(transport->RoundTrip(Patient(), Get("/")));
-  ASSERT_TRUE(Context::Background().SleepFor(std::chrono::milliseconds(400)));  // nothing can be waited for: nothing shall happen
-  EXPECT_EQ(probes, 0);
+  ASSERT_TRUE(Context::Background().SleepFor(std::chrono::milliseconds(500)));  // nothing can be waited for: nothing shall happen
+  EXPECT_LE(pings, 1);                                                          // on a slow machine one came before the answer
 }
 
 TEST(TransportFaultTest, ServerThatRestartsIsReachedAgain) {
@@ -621,14 +606,15 @@ TEST(TransportFaultTest, ServerThatRestartsIsReachedAgain) {
 
 TEST(TransportFaultTest, AStreamThatIsCutIsAnErrorForItsReader) {
   const auto server = StartServer([](const Exchange& exchange) {
+    exchange->OnClose([exchange] {});  // it lives until then
     exchange->CutAfter(4);
     exchange->Start(200, {});
     (void)exchange->Write(std::make_shared<std::string>("some bytes"));
   });
   const auto transport = TransportTo(server->port());
   const Result<HttpResponse> answer = transport->RoundTrip(Patient(), Streaming("/"));
-  // libcurl drops the head where the reset comes right behind it.
-  const Result<std::string> body = answer ? ReadAll(Patient(), *answer->stream) : Result<std::string>(answer.error());
+  ASSERT_TRUE(answer) << answer.error().ToString();
+  const Result<std::string> body = ReadAll(Patient(), *answer->stream);
   ASSERT_FALSE(body);
   EXPECT_TRUE(IsConnectionReset(body.error())) << body.error().ToString();
 }

@@ -328,9 +328,21 @@ std::string H2GoAway(std::uint32_t last_stream, std::uint32_t error) { return H2
 
 std::string H2Reset(std::uint32_t stream, std::uint32_t error) { return H2Frame(3, 0, stream, Number(error)); }
 
-bool H2Peer::Start() {
+std::string H2WindowUpdate(std::uint32_t stream, std::uint32_t more) { return H2Frame(8, 0, stream, Number(more)); }
+
+std::string H2Setting(int name, std::uint32_t value) {
+  return H2Frame(4, 0, 0, std::string{'\0', static_cast<char>(name)} + Number(value));
+}
+
+std::uint32_t H2Number(std::string_view four_bytes) {
+  std::uint32_t value = 0;
+  for (const char c : four_bytes.substr(0, 4)) value = value << 8U | static_cast<unsigned char>(c);
+  return value;
+}
+
+bool H2Peer::Start(const std::string& settings) {
   constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-  return peer_.ReadExactly(kPreface.size()) == kPreface && peer_.Send(H2Settings());
+  return peer_.ReadExactly(kPreface.size()) == kPreface && peer_.Send(settings);
 }
 
 bool H2Peer::NextFrame(int wanted, std::uint32_t& stream) {
@@ -340,13 +352,13 @@ bool H2Peer::NextFrame(int wanted, std::uint32_t& stream) {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(head[i])); };
     const std::size_t size = byte(0) << 16U | byte(1) << 8U | byte(2);
     const std::uint32_t type = byte(3);
-    const std::uint32_t flags = byte(4);
+    flags_ = byte(4);
     stream = (byte(5) << 24U | byte(6) << 16U | byte(7) << 8U | byte(8)) & 0x7FFFFFFFU;
-    const std::string payload = size == 0 ? "" : peer_.ReadExactly(size);
-    if (payload.size() < size) return false;
+    payload_ = size == 0 ? "" : peer_.ReadExactly(size);
+    if (payload_.size() < size) return false;
     if (type == static_cast<std::uint32_t>(wanted)) return true;
-    if (type == 4 && (flags & 1U) == 0) (void)peer_.Send(H2Frame(4, 1, 0, ""));
-    if (type == 6 && (flags & 1U) == 0) (void)peer_.Send(H2Frame(6, 1, 0, payload));
+    if (type == 4 && (flags_ & 1U) == 0) (void)peer_.Send(H2Frame(4, 1, 0, ""));
+    if (type == 6 && (flags_ & 1U) == 0) (void)peer_.Send(H2Frame(6, 1, 0, payload_));
   }
 }
 

@@ -141,21 +141,41 @@ std::string H2Settings();
 std::string H2Headers(std::uint32_t stream, bool end);  // 200, nothing else
 std::string H2GoAway(std::uint32_t last_stream, std::uint32_t error);
 std::string H2Reset(std::uint32_t stream, std::uint32_t error);
+std::string H2WindowUpdate(std::uint32_t stream, std::uint32_t more);
+std::string H2Setting(int name, std::uint32_t value);  // a whole frame
+std::uint32_t H2Number(std::string_view four_bytes);
 
 // Reads the client's frames. Answers its SETTINGS and PINGs.
 class H2Peer {
  public:
-  // Takes the preface.
   explicit H2Peer(RawPeer& peer) : peer_(peer) {}
-  bool Start();
+  // Takes the preface.
+  bool Start(const std::string& settings);
   // The stream of the next request; 0 at the end of the connection.
   std::uint32_t NextRequest();
   // The next frame of this type; false at the end of the connection.
   bool NextFrame(int wanted, std::uint32_t& stream);
+  // Of that frame.
+  const std::string& payload() const { return payload_; }
+  std::uint32_t flags() const { return flags_; }
   bool Send(const std::string& frames) { return peer_.Send(frames); }
 
  private:
   RawPeer& peer_;
+  std::string payload_;
+  std::uint32_t flags_ = 0;
+};
+
+// A server that speaks HTTP/2 as its script says.
+class Http2Server : public RawServer {
+ public:
+  explicit Http2Server(std::function<void(H2Peer&, RawPeer&, int)> script, const std::string& settings = H2Settings())
+      : RawServer(
+            [script = std::move(script), settings](RawPeer& peer, int number) {
+              H2Peer http(peer);
+              if (http.Start(settings)) script(http, peer, number);
+            },
+            &Pki().server, "h2") {}
 };
 
 // Something that one thread hands to another.

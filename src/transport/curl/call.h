@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "kube/base/error.h"
@@ -21,6 +22,7 @@
 namespace kube::internal {
 
 struct Transfer;
+class Http2Session;
 
 // Something that happens once, and one thread that waits for it. Half the system calls of a condition variable, which takes its lock again
 // in a way that costs another one to let go.
@@ -44,6 +46,25 @@ class OneShot {
   static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
 };
 
+// A request on an HTTP/2 connection, as its session sees it.
+struct Http2Stream {
+  Http2Session* session = nullptr;
+  std::int32_t id = 0;
+  std::size_t slot = 0;  // in the session's list
+  bool first = false;    // of its connection
+  std::size_t sent = 0;  // bytes of the body
+  bool deferred = false;
+  std::size_t header_bytes = 0;
+  bool head_done = false;
+  bool answered = false;       // to the end
+  bool reset = false;          // by the server
+  bool wide = false;           // its window was made larger
+  std::size_t uncredited = 0;  // bytes that came and were not given back to the sender's window
+  bool paused = false;         // most of its window is used up
+  std::optional<Error> cause;  // why it was reset by this side
+};
+
+// One request, from its caller to the end of its answer.
 struct Call {
   Call(HttpRequest the_request, std::shared_ptr<const TlsMaterial> tls) : request(std::move(the_request)), material(std::move(tls)) {}
 
@@ -53,10 +74,13 @@ struct Call {
 
   // The I/O thread's, until `ready`: then the caller's, who is woken with it.
   HttpResponse response;
+  bool gzip = false;  // its body is compressed, and has to be handed on as if it were not
 
   // The I/O thread's alone.
-  Transfer* transfer = nullptr;
   bool over = false;  // finished or given up: nothing more is done for it
+  int attempts = 0;
+  Transfer* transfer = nullptr;  // while it is on an HTTP/1.1 connection
+  Http2Stream stream;            // while it is on an HTTP/2 one
 
   OneShot answered;  // `ready` is set, or the caller's context has stopped
 
@@ -70,10 +94,14 @@ struct Call {
   // Of streaming ones: what came and was not read.
   std::string buffer KUBE_GUARDED_BY(mu);
   std::size_t used KUBE_GUARDED_BY(mu) = 0;   // bytes at the beginning of `buffer` that were read
-  bool paused KUBE_GUARDED_BY(mu) = false;    // the sender is held back
-  bool resuming KUBE_GUARDED_BY(mu) = false;  // and was asked to go on
+  std::size_t taken KUBE_GUARDED_BY(mu) = 0;  // bytes that were read and not given back to the window of HTTP/2
+  bool paused KUBE_GUARDED_BY(mu) = false;    // HTTP/1.1: the sender is held back
+  bool resuming KUBE_GUARDED_BY(mu) = false;  // the I/O thread was told that there is room
   bool closed KUBE_GUARDED_BY(mu) = false;    // by the reader
   bool reader_waits KUBE_GUARDED_BY(mu) = false;
+
+  // Adds what came of a streaming answer. Nothing where the reader has closed it.
+  void Deliver(std::string_view bytes) KUBE_EXCLUDES(mu);
 };
 
 }  // namespace kube::internal

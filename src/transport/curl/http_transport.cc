@@ -8,18 +8,65 @@
 #include "transport/curl/io_loop.h"
 #include "transport/curl/settings.h"
 #include "transport/curl/upgrade.h"
+#include "transport/http2/body.h"
 
 namespace kube {
 namespace internal {
+
+void Call::Deliver(std::string_view bytes) {
+  bool wake = false;
+  {
+    MutexLock lock(mu);
+    if (closed) return;
+    if (used > 0 && used >= buffer.size() - used) {
+      buffer.erase(0, used);
+      used = 0;
+    }
+    buffer.append(bytes);
+    wake = std::exchange(reader_waits, false);
+  }
+  if (wake) changed.NotifyAll();
+}
+
 namespace {
 
 class CallStream : public BodyStream {
  public:
-  CallStream(std::shared_ptr<IoLoop> loop, std::shared_ptr<Call> call, std::size_t buffer_size)
-      : loop_(std::move(loop)), call_(std::move(call)), buffer_size_(buffer_size) {}
+  CallStream(std::shared_ptr<IoLoop> loop, std::shared_ptr<const Settings> settings, std::shared_ptr<Call> call)
+      : loop_(std::move(loop)), settings_(std::move(settings)), call_(std::move(call)), buffer_size_(settings_->options.stream_buffer) {
+    if (call_->gzip) gunzip_ = std::make_unique<Gunzip>();
+  }
   ~CallStream() override { CallStream::Close(); }
 
   Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) override {
+    if (gunzip_ == nullptr || size == 0) return ReadBytes(ctx, buffer, size);
+    for (;;) {
+      const Result<std::size_t> made = gunzip_->Take(buffer, size);
+      if (!made) return NotCompressedError(*settings_);
+      if (*made > 0) return *made;
+      const Result<std::size_t> got = ReadBytes(ctx, compressed_, sizeof compressed_);
+      if (!got) return got;
+      if (*got == 0) return gunzip_->complete() ? got : NotCompressedError(*settings_);
+      gunzip_->Feed({compressed_, *got});
+    }
+  }
+
+  void Close() override {
+    bool cancel = false;
+    {
+      MutexLock lock(call_->mu);
+      if (std::exchange(call_->closed, true)) return;
+      cancel = !call_->ended;
+      std::string().swap(call_->buffer);
+      call_->used = 0;
+    }
+    call_->changed.NotifyAll();
+    if (cancel) loop_->Cancel(call_);
+  }
+
+ private:
+  // As they came.
+  Result<std::size_t> ReadBytes(const Context& ctx, char* buffer, std::size_t size) {
     Call& call = *call_;
     bool resume = false;
     std::size_t count = 0;
@@ -48,29 +95,21 @@ class CallStream : public BodyStream {
           call.buffer.clear();
         }
       }
-      if (call.paused && !call.resuming && call.buffer.size() - call.used <= buffer_size_ / 2) resume = call.resuming = true;
+      call.taken += count;
+      const bool room = http2_ ? call.taken >= buffer_size_ / 2 : call.paused && call.buffer.size() - call.used <= buffer_size_ / 2;
+      if (room && !call.resuming && !call.ended) resume = call.resuming = true;
     }
     if (resume) loop_->Resume(call_);
     return count;
   }
 
-  void Close() override {
-    bool cancel = false;
-    {
-      MutexLock lock(call_->mu);
-      if (std::exchange(call_->closed, true)) return;
-      cancel = !call_->ended;
-      std::string().swap(call_->buffer);
-      call_->used = 0;
-    }
-    call_->changed.NotifyAll();
-    if (cancel) loop_->Cancel(call_);
-  }
-
- private:
   const std::shared_ptr<IoLoop> loop_;
+  const std::shared_ptr<const Settings> settings_;
   const std::shared_ptr<Call> call_;
   const std::size_t buffer_size_;
+  const bool http2_ = call_->response.http_major == 2;
+  std::unique_ptr<Gunzip> gunzip_;
+  char compressed_[4096];
 };
 
 class CurlTransport : public HttpTransport {
@@ -85,7 +124,7 @@ class CurlTransport : public HttpTransport {
     Result<std::shared_ptr<const TlsMaterial>> material = Material();
     if (!material) return material.error();
     const std::shared_ptr<IoLoop> loop = loop_;  // the transport may go while this waits
-    const std::size_t buffer_size = settings_->options.stream_buffer;
+    const std::shared_ptr<const Settings> settings = settings_;
     const auto call = std::make_shared<Call>(std::move(request), *std::move(material));
     loop->Submit(call);
     bool ready = false;
@@ -103,9 +142,14 @@ class CurlTransport : public HttpTransport {
       return ctx.Err().value_or(Error::Cancelled("the request was cancelled"));
     }
     if (error) return *std::move(error);
-    HttpResponse response = std::move(call->response);
-    if (call->request.streaming) response.stream = std::make_unique<CallStream>(loop, call, buffer_size);
-    return response;
+    if (call->request.streaming) {
+      call->response.stream = std::make_unique<CallStream>(loop, settings, call);
+    } else if (call->gzip) {
+      Result<std::string> body = GunzipAll(*settings, call->response.body);
+      if (!body) return body.error();
+      call->response.body = *std::move(body);
+    }
+    return std::move(call->response);
   }
 
   Result<UpgradeResponse> Upgrade(const Context& ctx, HttpRequest request) override {

@@ -1,8 +1,6 @@
 #include "transport/curl/io_loop.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -12,24 +10,25 @@
 #include <utility>
 
 #include "kube/transport/transport_errors.h"
+#include "transport/http2/body.h"
 
 namespace kube::internal {
 namespace {
 
-// Kubernetes servers allow 100 streams a connection. A few are left free, for health probes. More requests than that wait for a stream to
-// become free: where most streams carry short requests, that is soon. Where watches hold most of them, or all hang, one request is sent
-// all the same, which makes libcurl open another connection; the others go on when that one is there.
-constexpr std::size_t kStreamsPerConnection = 96;
+// More requests than the server allows at a time wait for a stream to become free: where most streams carry short requests, that is soon.
+// Where watches hold most of them, or all hang, another connection is opened.
 constexpr std::chrono::milliseconds kPatienceWithWatches{50};
 constexpr std::chrono::milliseconds kPatienceWithShortRequests{5000};
 // Each request looks for new certificates; a client that does nothing but watch has to look now and then.
 constexpr std::chrono::minutes kTlsCheck{5};
-// How long the end of a cancelled request may wait for other traffic on its connection before that is closed.
-constexpr std::chrono::milliseconds kFlushTime{500};
+// A caller sends its request itself where so few are under way: where there are many, the loop has much to send at once.
+constexpr std::size_t kMostSentHere = 4;
 // Rounds of libcurl without a look at sockets and orders.
 constexpr int kMostRounds = 32;
-
-void SetCork(int fd, int on) { (void)setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on); }
+// What one connection may read before the others get their turn.
+constexpr std::size_t kMostRead = std::size_t{1} << 20;
+// More than a record of TLS holds.
+constexpr std::size_t kInput = 32 * 1024;
 
 Error ClosedError() { return Error(ErrorKind::kClosed, "the client was closed"); }
 
@@ -50,7 +49,7 @@ Result<std::shared_ptr<IoLoop>> IoLoop::Start(std::shared_ptr<const Settings> se
 
 IoLoop::IoLoop(std::shared_ptr<const Settings> settings)
     : settings_(std::move(settings)), epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  http1_ = !settings_->endpoint.tls || settings_->options.disable_http2;
+  input_.resize(kInput);
 }
 
 IoLoop::~IoLoop() {
@@ -71,17 +70,50 @@ void IoLoop::Post(Command command) {
       wake = std::exchange(sleeping_, false);
     }
   }
-  if (wake) {
-    const std::uint64_t one = 1;
-    (void)!write(wake_, &one, sizeof one);
-  }
-  if (command.call != nullptr && command.kind == Kind::kStart) Publish(*command.call, ClosedError());
+  if (wake) Wake();
+  if (command.call != nullptr && command.kind == Kind::kStart) Done(*command.call, ClosedError());
+}
+
+void IoLoop::Wake() {
+  const std::uint64_t one = 1;
+  (void)!write(wake_, &one, sizeof one);
 }
 
 void IoLoop::Submit(const std::shared_ptr<Call>& call) {
   requests_.fetch_add(1, std::memory_order_relaxed);
   in_flight_.fetch_add(1, std::memory_order_relaxed);
-  Post({Kind::kStart, call});
+  if (!StartHere(call)) Post({Kind::kStart, call});
+}
+
+bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
+  if (!io_.TryLock()) return false;
+  Link* link = nullptr;
+  bool first = false;
+  {
+    MutexLock lock(mu_);
+    first = commands_.empty() && !stopping_;  // orders keep their order
+  }
+  // Whatever needs a timer, libcurl or a decision is the loop's.
+  if (first && current_ != nullptr && waiting_.empty() && current_->material() == call->material && next_check_)
+    link = current_->FreeLink();
+  if (link == nullptr || link->session.active().size() >= kMostSentHere || !link->session.output().empty()) {
+    io_.Unlock();
+    return false;
+  }
+  if (link->session.active().empty()) {
+    now_ = std::chrono::steady_clock::now();
+    WatchHealth(*link);
+  }
+  link->session.Start(call);
+  if (const std::string_view output = link->session.output(); !output.empty()) {
+    const Wire::Outcome outcome = link->wire.Write(output);
+    if (outcome.state == Wire::State::kDone) link->session.Sent(outcome.bytes);
+  }
+  // What is left, or went wrong, the loop sees to.
+  const bool wake = !waiting_.empty() || link->session.over() || !link->session.output().empty();
+  io_.Unlock();
+  if (wake) Wake();
+  return true;
 }
 
 void IoLoop::Cancel(const std::shared_ptr<Call>& call) { Post({Kind::kCancel, call}); }
@@ -93,10 +125,7 @@ void IoLoop::CloseConnections() { Post({Kind::kCloseConnections, nullptr}); }
 void IoLoop::Stop() {
   {
     MutexLock lock(mu_);
-    if (!std::exchange(stopping_, true)) {
-      const std::uint64_t one = 1;
-      (void)!write(wake_, &one, sizeof one);
-    }
+    if (!std::exchange(stopping_, true)) Wake();
   }
   thread_.Join();
 }
@@ -115,6 +144,7 @@ TransportStats IoLoop::stats() const {
 
 void IoLoop::Run() {
   epoll_event events[64];
+  MutexLock io(io_);
   for (;;) {
     int timeout = WaitTime();
     {
@@ -126,23 +156,21 @@ void IoLoop::Run() {
         timeout = 0;
       }
     }
+    io.Unlock();
     const int count = epoll_wait(epoll_, events, 64, timeout);
+    io.Lock();
     now_ = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) {
       const int fd = events[i].data.fd;
       if (fd != wake_) OnEvent(fd, events[i].events);
     }
     while (TakeCommands()) {
-      // Requests that come together go out together, and so do the head and the body of one.
-      const bool several = taken_.size() > 1 || (taken_.front().call != nullptr && !taken_.front().call->request.body.empty());
-      if (several) Cork();
       for (Command& command : taken_) Handle(command);
       taken_.clear();
-      RunTimers();
-      if (several) Uncork();
     }
     RunTimers();
-    RunEarly();
+    StartWaiting();
+    TendLinks();
     if (next_check_ && *next_check_ <= now_) CheckHealth();
     if (settings_->options.tls != nullptr && now_ >= next_tls_check_) CheckTls();
     DropOldPools();
@@ -157,9 +185,12 @@ int IoLoop::WaitTime() {
   };
   for (const std::unique_ptr<Pool>& pool : pools_) {
     if (pool->timer()) sooner(*pool->timer());
+    for (const std::unique_ptr<Link>& link : pool->links()) {
+      if (link->more) return 0;
+    }
   }
   if (settings_->options.tls != nullptr && open_ > 0) sooner(next_tls_check_);
-  if (!waiting_.empty()) sooner(StartAnyway(waiting_.front().since));
+  if (!waiting_.empty() && current_ != nullptr && current_->opening() == nullptr) sooner(MoreConnections(waiting_.front().since));
   if (!until) return -1;
   const auto left = *until - std::chrono::steady_clock::now();
   if (left <= left.zero()) return 0;
@@ -176,11 +207,7 @@ bool IoLoop::TakeCommands() {
 void IoLoop::Handle(Command& command) {
   switch (command.kind) {
     case Kind::kStart:
-      if (waiting_.empty() && MayStart(now_)) {
-        StartCall(command.call);
-      } else {
-        waiting_.push_back({std::move(command.call), now_});
-      }
+      if (!waiting_.empty() || !StartCall(command.call, now_)) waiting_.push_back({std::move(command.call), now_});
       break;
     case Kind::kCancel:
       CancelCall(*command.call);
@@ -195,41 +222,48 @@ void IoLoop::Handle(Command& command) {
 }
 
 void IoLoop::RunTimers() {
-  bool more = true;
-  for (int i = 0; i < kMostRounds && more; ++i) {
-    more = false;
-    for (std::size_t p = 0; p < pools_.size(); ++p) more = pools_[p]->RunTimer() || more;
-    CollectDone();
-    StartWaiting();
+  for (std::size_t p = 0; p < pools_.size(); ++p) {
+    Pool& pool = *pools_[p];
+    for (int i = 0; i < kMostRounds && pool.timer(); ++i) {
+      const bool more = pool.RunTimer();
+      CollectDone(pool);
+      if (!more) break;
+    }
   }
-}
-
-// A server may answer before it has the whole body, as with 401. The stream then ends when our side has sent its end, and libcurl does not
-// see that: it looks only where something comes in. So these are made to look again.
-void IoLoop::RunEarly() {
-  if (early_.empty()) return;
-  const std::vector<Transfer*> all = std::exchange(early_, {});
-  for (Transfer* transfer : all) {
-    curl_off_t sent = 0;
-    curl_easy_getinfo(transfer->easy.get(), CURLINFO_SIZE_UPLOAD_T, &sent);
-    if (static_cast<std::uint64_t>(sent) < transfer->call->request.body.size()) early_.push_back(transfer);
-    if (!transfer->paused) Pool::Poke(*transfer);
-  }
-  RunTimers();
-}
-
-void IoLoop::CollectDone() {
-  for (std::size_t p = 0; p < pools_.size(); ++p) CollectDone(*pools_[p]);
 }
 
 void IoLoop::CollectDone(Pool& pool) {
   int left = 0;
   while (const CURLMsg* message = curl_multi_info_read(pool.multi(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
+    const CURLcode code = message->data.result;
+    if (pool.opening() != nullptr && message->easy_handle == pool.opening()->easy.get()) {
+      OpeningDone(pool, code);
+      continue;
+    }
     char* transfer = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-    Finish(*reinterpret_cast<Transfer*>(transfer), message->data.result);
+    Finish(*reinterpret_cast<Transfer*>(transfer), code);
   }
+}
+
+void IoLoop::OpeningDone(Pool& pool, CURLcode code) {
+  if (code != CURLE_OK) {
+    const Opening& opening = *pool.opening();
+    const TimePoint since = opening.since;
+    const Error error = ToError(*settings_, ReadFailure(opening.easy.get(), code, opening.detail));
+    pool.AbandonOpening();
+    if (&pool == current_ && !pool.HasUsableLink()) FailWaiting(since, error);
+    return;
+  }
+  Link* link = pool.FinishOpening(*this);
+  if (link == nullptr) return;
+  Watched& watched = watched_[static_cast<std::size_t>(link->fd)];
+  watched.link = link;
+  if (watched.connection != nullptr) watched.connection->used = true;
+  Used();
+  link->last_read = now_;
+  Register(link->fd, watched, EPOLLIN);
 }
 
 // ---- Sockets ----
@@ -267,7 +301,7 @@ void IoLoop::Opened(Connection& connection) {
   watched_[index] = Watched{.pool = connection.pool, .connection = &connection};
 }
 
-void IoLoop::Used(Connection& /*connection*/) {
+void IoLoop::Used() {
   ++opened_;
   ++open_;
 }
@@ -277,103 +311,141 @@ void IoLoop::Closed(Connection& connection) {
   if (connection.used) --open_;
 }
 
-void IoLoop::Cork() {
-  if (current_ == nullptr) return;
-  for (const std::unique_ptr<Connection>& connection : current_->connections()) {
-    if (!connection->http2) continue;
-    SetCork(connection->fd, 1);
-    corked_.push_back(connection->fd);
-  }
-}
-
-void IoLoop::Uncork() {
-  for (const int fd : corked_) {
-    // Closed ones do not matter, and neither does another socket that got the number: it was never corked.
-    if (watched_[static_cast<std::size_t>(fd)].connection != nullptr) SetCork(fd, 0);
-  }
-  corked_.clear();
-}
-
 void IoLoop::OnEvent(int fd, std::uint32_t events) {
   const auto index = static_cast<std::size_t>(fd);
   if (index >= watched_.size() || watched_[index].pool == nullptr) return;
   Watched& watched = watched_[index];
+  if (Link* link = watched.link) {
+    if (events == static_cast<std::uint32_t>(EPOLLOUT)) {
+      Flush(*link);
+    } else {
+      Read(*link);
+    }
+    return;
+  }
   if (watched.wanted == 0) {
     // Nothing uses it: the server closed it, or sent something that libcurl will look at before it uses it again.
     Register(fd, watched, 0);
     return;
   }
   Pool& pool = *watched.pool;
-  Connection* connection = watched.connection;
-  ++round_;
-  if (connection != nullptr && (events & EPOLLIN) != 0) connection->last_read = now_;
-  if (connection == nullptr || !connection->http2 || events != static_cast<std::uint32_t>(EPOLLIN) || connection->active.size() < 2 ||
-      connection->quiet_rounds > 1) {
-    if (connection != nullptr) connection->quiet_rounds = 0;
-    int bits = 0;
-    if ((events & (EPOLLIN | EPOLLHUP)) != 0) bits |= CURL_CSELECT_IN;
-    if ((events & EPOLLOUT) != 0) bits |= CURL_CSELECT_OUT;
-    if ((events & EPOLLERR) != 0) bits |= CURL_CSELECT_ERR | CURL_CSELECT_IN;
-    pool.OnSocket(fd, bits);
-    CollectDone(pool);
-    return;
-  }
-  // Many streams share it: one reads for all, best the one that gets most.
-  const auto awake = [](const Transfer* transfer) { return transfer != nullptr && !transfer->paused; };
-  Transfer* reader = connection->reader;
-  if (!awake(reader)) {
-    const auto found = std::find_if(connection->active.begin(), connection->active.end(), awake);
-    reader = found == connection->active.end() ? nullptr : *found;
-  }
-  if (reader == nullptr) {
-    pool.OnSocket(fd, CURL_CSELECT_IN);
-    CollectDone(pool);
-    return;
-  }
-  const std::uint64_t before = connection->delivered;
-  for (int i = 0; i < kMostRounds && reader != nullptr; ++i) {
-    connection->bulk = nullptr;
-    Pool::Poke(*reader);
-    for (int k = 0; k < kMostRounds && pool.RunTimer(); ++k) {
+  int bits = 0;
+  if ((events & (EPOLLIN | EPOLLHUP)) != 0) bits |= CURL_CSELECT_IN;
+  if ((events & EPOLLOUT) != 0) bits |= CURL_CSELECT_OUT;
+  if ((events & EPOLLERR) != 0) bits |= CURL_CSELECT_ERR | CURL_CSELECT_IN;
+  pool.OnSocket(fd, bits);
+  CollectDone(pool);
+}
+
+// ---- HTTP/2 ----
+
+void IoLoop::Read(Link& link) {
+  link.more = false;
+  for (std::size_t total = 0;;) {
+    const Wire::Outcome outcome = link.wire.Read(input_.data(), input_.size());
+    if (outcome.state == Wire::State::kWait) return;
+    if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire.failure());
+    link.last_read = now_;
+    if (!link.session.Receive({input_.data(), outcome.bytes})) {
+      (void)link.wire.Write(link.session.output());  // it says what was wrong
+      return EndLink(link, std::nullopt);
     }
-    CollectDone(pool);
-    if (watched_[index].connection != connection) return;  // closed
-    // libcurl stops in the middle of what it took from the socket where a stream gets more than its buffer holds, and nothing tells it to
-    // go on but more from the socket.
-    reader = connection->bulk;
-    ++round_;
+    if (!link.wire.pending()) return;
+    total += outcome.bytes;
+    if (total >= kMostRead) {
+      link.more = true;
+      return;
+    }
   }
-  connection->quiet_rounds = connection->delivered == before ? connection->quiet_rounds + 1 : 0;
+}
+
+void IoLoop::Flush(Link& link) {
+  Watched& watched = watched_[static_cast<std::size_t>(link.fd)];
+  while (!link.session.output().empty()) {
+    const Wire::Outcome outcome = link.wire.Write(link.session.output());
+    if (outcome.state == Wire::State::kWait) return Register(link.fd, watched, static_cast<std::uint32_t>(EPOLLIN) | EPOLLOUT);
+    if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire.failure());
+    link.session.Sent(outcome.bytes);
+  }
+  Register(link.fd, watched, EPOLLIN);
+}
+
+void IoLoop::TendLinks() {
+  for (const std::unique_ptr<Pool>& pool : pools_) {
+    const std::vector<std::unique_ptr<Link>>& links = pool->links();
+    for (std::size_t i = links.size(); i-- > 0;) {
+      Link& link = *links[i];
+      const std::size_t before = links.size();
+      if (link.more) Read(link);
+      if (links.size() == before && !link.session.output().empty()) Flush(link);
+      if (links.size() == before && (link.session.over() || (link.session.retired() && link.session.active().empty()))) {
+        EndLink(link, std::nullopt);
+      }
+    }
+  }
+}
+
+void IoLoop::EndLink(Link& link, const std::optional<Error>& cause) {
+  link.session.End(cause);
+  link.pool->CloseLink(link);
 }
 
 // ---- Calls ----
 
-std::size_t IoLoop::Streams() const {
-  return kStreamsPerConnection * (current_ == nullptr ? 1 : std::max<std::size_t>(current_->http2_connections(), 1));
+TimePoint IoLoop::MoreConnections(TimePoint since) const {
+  std::size_t streams = 0;
+  std::size_t streaming = 0;
+  for (const std::unique_ptr<Link>& link : current_->links()) {
+    if (link->session.retired()) continue;
+    streams += link->session.limit();
+    streaming += link->session.streaming();
+  }
+  const bool watches = streaming * 2 >= streams;
+  return std::max(since, last_opened_) + (watches ? kPatienceWithWatches : kPatienceWithShortRequests);
 }
 
-TimePoint IoLoop::StartAnyway(TimePoint since) const {
-  const bool watches = streaming_in_curl_ * 2 >= Streams();
-  return std::max(since, last_overflow_) + (watches ? kPatienceWithWatches : kPatienceWithShortRequests);
-}
-
-bool IoLoop::MayStart(TimePoint since) {
-  if (http1_ || in_curl_ < Streams()) return true;
-  if (now_ < StartAnyway(since)) return false;
-  last_overflow_ = now_;
+bool IoLoop::StartCall(const std::shared_ptr<Call>& call, TimePoint since) {
+  Pool& pool = PoolFor(call->material);
+  if (pool.http1()) {
+    if (pool.Start(call) == nullptr) Done(*call, Error::Internal("libcurl takes no request: memory may be short"));
+    return true;
+  }
+  if (Link* link = pool.FreeLink()) {
+    if (link->session.active().empty()) WatchHealth(*link);
+    link->session.Start(call);
+    return true;
+  }
+  if (pool.opening() != nullptr) return false;
+  if (pool.HasUsableLink()) {
+    if (now_ < MoreConnections(since)) return false;
+    last_opened_ = now_;
+  }
+  if (pool.Open(now_)) return false;
+  Done(*call, Error::Internal("libcurl takes no request: memory may be short"));
   return true;
 }
 
 void IoLoop::StartWaiting() {
   while (!waiting_.empty()) {
-    if (waiting_.front().call->over) {
-      waiting_.pop_front();
-      continue;
+    const Waiting front = waiting_.front();
+    waiting_.pop_front();  // first: starting it may put it back
+    if (front.call->over || StartCall(front.call, front.since)) continue;
+    waiting_.push_front(front);
+    return;
+  }
+}
+
+void IoLoop::FailWaiting(TimePoint since, const Error& error) {
+  // Who came later has not been waiting for this attempt.
+  std::deque<Waiting> all;
+  all.swap(waiting_);
+  for (Waiting& one : all) {
+    if (one.call->over) continue;
+    if (one.since > since) {
+      waiting_.push_back(std::move(one));
+    } else {
+      Done(*one.call, error);
     }
-    if (!MayStart(waiting_.front().since)) return;
-    const std::shared_ptr<Call> call = std::move(waiting_.front().call);
-    waiting_.pop_front();
-    StartCall(call);
   }
 }
 
@@ -384,23 +456,29 @@ Pool& IoLoop::PoolFor(const std::shared_ptr<const TlsMaterial>& material) {
     if (material->generation <= used->generation && material->ca_generation <= used->ca_generation) return *current_;
     if (material->generation > used->generation) {
       // Connections that were made with the old certificate have to go, whatever they do.
-      Pool* old = current_;
-      current_ = nullptr;
-      std::vector<int> sockets;
-      for (const std::unique_ptr<Connection>& connection : old->connections()) sockets.push_back(connection->fd);
-      for (const int fd : sockets) {
-        Connection* connection = watched_[static_cast<std::size_t>(fd)].connection;
-        if (connection != nullptr && connection->pool == old) {
-          GiveUp(*connection, TransportError(transport_reason::kConnectionLost,
-                                             fmt::format("the connection to {} was closed because the client certificate changed",
-                                                         settings_->endpoint.HostPort())));
-        }
-      }
+      Pool& old = *std::exchange(current_, nullptr);
+      ClosePool(old, TransportError(transport_reason::kConnectionLost,
+                                    fmt::format("the connection to {} was closed because the client certificate changed",
+                                                settings_->endpoint.HostPort())));
     }
   }
   pools_.push_back(std::make_unique<Pool>(*this, settings_, material));
   current_ = pools_.back().get();
   return *current_;
+}
+
+void IoLoop::ClosePool(Pool& pool, const Error& cause) {
+  while (!pool.links().empty()) EndLink(*pool.links().back(), cause);
+  std::vector<int> sockets;
+  for (const std::unique_ptr<Connection>& connection : pool.connections()) sockets.push_back(connection->fd);
+  for (const int fd : sockets) {
+    Connection* connection = watched_[static_cast<std::size_t>(fd)].connection;
+    if (connection == nullptr || connection->pool != &pool) continue;
+    connection->cause = cause;
+    shutdown(fd, SHUT_RDWR);
+    pool.OnSocket(fd, CURL_CSELECT_IN);
+    CollectDone(pool);
+  }
 }
 
 void IoLoop::CheckTls() {
@@ -411,27 +489,16 @@ void IoLoop::CheckTls() {
 
 void IoLoop::DropOldPools() {
   if (pools_.size() < 2 && current_ != nullptr) return;
-  std::erase_if(pools_, [&](const std::unique_ptr<Pool>& pool) { return pool.get() != current_ && pool->active().empty(); });
-}
-
-void IoLoop::StartCall(const std::shared_ptr<Call>& call) {
-  if (call->over) return;
-  ++in_curl_;
-  streaming_in_curl_ += call->request.streaming ? 1 : 0;
-  if (PoolFor(call->material).Start(call) != nullptr) return;
-  --in_curl_;
-  streaming_in_curl_ -= call->request.streaming ? 1 : 0;
-  Publish(*call, Error::Internal("libcurl takes no request: memory may be short"));
+  std::erase_if(pools_, [&](const std::unique_ptr<Pool>& pool) {
+    if (pool.get() == current_ || pool->busy()) return false;
+    while (!pool->links().empty()) EndLink(*pool->links().back(), std::nullopt);
+    return true;
+  });
 }
 
 void IoLoop::Forget(Transfer& transfer) {
-  if (transfer.paused) Paused(-1);
+  if (transfer.paused) PausedChanged(-1);
   transfer.paused = false;
-  if (transfer.body_set) std::erase(early_, &transfer);
-  if (transfer.call != nullptr) {
-    --in_curl_;
-    streaming_in_curl_ -= transfer.call->request.streaming ? 1 : 0;
-  }
   causes_.erase(&transfer);
 }
 
@@ -439,28 +506,15 @@ void IoLoop::CancelCall(Call& call) {
   if (call.over) return;
   call.over = true;
   in_flight_.fetch_sub(1, std::memory_order_relaxed);
+  if (call.stream.session != nullptr) return call.stream.session->Cancel(call);
   Transfer* transfer = call.transfer;
   if (transfer == nullptr) return;  // it still waits, and will not be started
-  Pool& pool = *transfer->pool;
-  Connection* connection = transfer->connection;
   Forget(*transfer);
-  pool.Remove(*transfer);
-  // Removing may have closed the connection.
-  const bool lives = std::any_of(pool.connections().begin(), pool.connections().end(),
-                                 [&](const std::unique_ptr<Connection>& one) { return one.get() == connection; });
-  if (!lives || !connection->http2) return;
-  // libcurl has put the RST_STREAM into a buffer that goes out with the next thing that is sent.
-  for (Transfer* other : connection->active) {
-    if (other->paused) continue;
-    Pool::Poke(*other);
-    return;
-  }
-  if (!connection->active.empty()) return;
-  connection->unflushed_since = now_;
-  if (!next_check_ || now_ + kFlushTime < *next_check_) next_check_ = now_ + kFlushTime;
+  transfer->pool->Remove(*transfer);
 }
 
 void IoLoop::ResumeCall(Call& call) {
+  if (call.stream.session != nullptr) return call.stream.session->Credit(call);
   {
     MutexLock lock(call.mu);
     call.resuming = false;
@@ -469,7 +523,7 @@ void IoLoop::ResumeCall(Call& call) {
   Transfer* transfer = call.transfer;
   if (call.over || transfer == nullptr || !transfer->paused) return;
   transfer->paused = false;
-  Paused(-1);
+  PausedChanged(-1);
   // libcurl hands over all that it kept meanwhile, and it is better here than in its buffer, which it copies with each pause.
   transfer->flushing = true;
   const CURLcode code = curl_easy_pause(transfer->easy.get(), CURLPAUSE_CONT);
@@ -477,9 +531,7 @@ void IoLoop::ResumeCall(Call& call) {
   if (code != CURLE_OK) Finish(*transfer, code);
 }
 
-void IoLoop::Paused(int change) { paused_ += change; }
-
-void IoLoop::PublishHead(Call& call) {
+void IoLoop::HeadCame(Call& call) {
   {
     MutexLock lock(call.mu);
     call.head = true;
@@ -488,7 +540,9 @@ void IoLoop::PublishHead(Call& call) {
   call.answered.Set();
 }
 
-void IoLoop::Publish(Call& call, std::optional<Error> error) {
+void IoLoop::SendAgain(std::shared_ptr<Call> call) { waiting_.push_front({std::move(call), now_}); }
+
+void IoLoop::Done(Call& call, std::optional<Error> error) {
   call.over = true;
   in_flight_.fetch_sub(1, std::memory_order_relaxed);
   bool wake = false;
@@ -515,125 +569,82 @@ std::optional<Error> IoLoop::Outcome(Transfer& transfer, CURLcode code) {
     return TransportError(transport_reason::kTooLarge,
                           fmt::format("the header of the answer of {} is larger than {} bytes", host, settings_->options.max_header_bytes));
   }
-  if (transfer.body_too_large) {
-    return TransportError(
-        transport_reason::kTooLarge,
-        fmt::format("the answer of {} is larger than {} bytes: ask for less at once, as by limit", host, settings_->options.max_response));
-  }
+  if (transfer.body_too_large) return TooLargeError(*settings_);
   if (transfer.not_repeatable) {
     return TransportError(transport_reason::kConnectionReset, fmt::format("{} closed the connection before it answered", host));
   }
   Failure failure = ReadFailure(transfer.easy.get(), code, transfer.detail);
-  failure.http2 = transfer.connection != nullptr && transfer.connection->http2;
   failure.answered = transfer.header_bytes > 0;
   return ToError(*settings_, failure);
 }
 
 void IoLoop::Finish(Transfer& transfer, CURLcode code) {
   const std::shared_ptr<Call> call = transfer.call;
-  std::optional<Error> error;
-  if (call != nullptr) error = Outcome(transfer, code);
+  std::optional<Error> error = Outcome(transfer, code);
   Forget(transfer);
   transfer.pool->Remove(transfer);
-  if (call != nullptr) Publish(*call, std::move(error));
+  Done(*call, std::move(error));
 }
 
 void IoLoop::EndAll() {
-  for (std::size_t p = 0; p < pools_.size(); ++p) {
-    Pool& pool = *pools_[p];
-    while (!pool.active().empty()) {
-      Transfer& transfer = *pool.active().back();
+  for (const std::unique_ptr<Pool>& pool : pools_) {
+    while (!pool->links().empty()) EndLink(*pool->links().back(), ClosedError());
+    while (!pool->active().empty()) {
+      Transfer& transfer = *pool->active().back();
       const std::shared_ptr<Call> call = transfer.call;
       Forget(transfer);
-      pool.Remove(transfer);
-      if (call != nullptr && !call->over) Publish(*call, ClosedError());
+      pool->Remove(transfer);
+      Done(*call, ClosedError());
     }
   }
   current_ = nullptr;
   pools_.clear();
   for (const Waiting& one : waiting_) {
-    if (!one.call->over) Publish(*one.call, ClosedError());
+    if (!one.call->over) Done(*one.call, ClosedError());
   }
   waiting_.clear();
   (void)TakeCommands();
   for (const Command& command : taken_) {
-    if (command.kind == Kind::kStart) Publish(*command.call, ClosedError());
+    if (command.kind == Kind::kStart) Done(*command.call, ClosedError());
   }
   taken_.clear();
 }
 
 // ---- Health ----
 
-void IoLoop::WatchHealth(Connection& connection) {
-  const TimePoint due = connection.last_read + settings_->options.read_idle_timeout;
+void IoLoop::WatchHealth(Link& link) {
+  link.last_read = now_;  // while nothing was asked, nothing had to come
+  link.pinged_at.reset();
+  const TimePoint due = now_ + settings_->options.read_idle_timeout;
   if (!next_check_ || due < *next_check_) next_check_ = due;
 }
 
-void IoLoop::CheckConnection(Connection& connection, std::vector<Connection*>& lost) {
-  const HttpTransportOptions& options = settings_->options;
-  std::optional<TimePoint> due;
-  if (connection.active.empty()) {
-    if (!connection.unflushed_since) return;
-    due = *connection.unflushed_since + kFlushTime;
-    if (*due > now_) {
-      if (!next_check_ || *due < *next_check_) next_check_ = due;
-      return;
-    }
-    connection.unflushed_since.reset();
-    if (connection.pool == current_ && current_->active().empty()) {
-      current_ = nullptr;  // with it goes the connection
-    } else {
-      shutdown(connection.fd, SHUT_RDWR);
-    }
-    return;
-  }
-  if (!connection.http2 || connection.cause) return;
-  if (connection.probed_at && connection.last_read > *connection.probed_at) connection.probed_at.reset();
-  if (connection.probed_at) {
-    due = *connection.probed_at + options.ping_timeout;
-    if (*due <= now_) {
-      if (connection.probe != nullptr && connection.probe->connection == &connection) {
-        lost.push_back(&connection);
-        return;
-      }
-      // The probe did not go out on this connection: its silence says nothing.
-      connection.probed_at.reset();
-      connection.last_read = now_;
-    }
-  }
-  if (!connection.probed_at) {
-    due = connection.last_read + options.read_idle_timeout;
-    if (*due <= now_) {
-      connection.probe = connection.pool->StartProbe(connection);
-      connection.probed_at = now_;
-      due = now_ + options.ping_timeout;
-    }
-  }
-  if (!next_check_ || *due < *next_check_) next_check_ = due;
-}
-
 void IoLoop::CheckHealth() {
+  const HttpTransportOptions& options = settings_->options;
   next_check_.reset();
-  std::vector<Connection*> lost;
+  std::vector<Link*> lost;
   for (const std::unique_ptr<Pool>& pool : pools_) {
-    for (const std::unique_ptr<Connection>& connection : pool->connections()) CheckConnection(*connection, lost);
+    for (const std::unique_ptr<Link>& link : pool->links()) {
+      if (link->session.active().empty()) continue;
+      if (link->pinged_at && link->last_read > *link->pinged_at) link->pinged_at.reset();
+      if (!link->pinged_at && link->last_read + options.read_idle_timeout <= now_) {
+        link->session.Ping();
+        link->pinged_at = now_;
+      }
+      const TimePoint due = link->pinged_at ? *link->pinged_at + options.ping_timeout : link->last_read + options.read_idle_timeout;
+      if (due <= now_) {
+        lost.push_back(link.get());
+      } else if (!next_check_ || due < *next_check_) {
+        next_check_ = due;
+      }
+    }
   }
-  for (Connection* connection : lost) {
-    GiveUp(*connection, TransportError(transport_reason::kConnectionLost,
-                                       fmt::format("the connection to {} was lost: nothing came for {} ms, not even an answer to a probe",
-                                                   settings_->endpoint.HostPort(),
-                                                   (settings_->options.read_idle_timeout + settings_->options.ping_timeout).count())));
+  for (Link* link : lost) {
+    EndLink(*link, TransportError(transport_reason::kConnectionLost,
+                                  fmt::format("the connection to {} was lost: nothing came for {} ms, not even an answer to a ping",
+                                              settings_->endpoint.HostPort(), (options.read_idle_timeout + options.ping_timeout).count())));
   }
-  RunTimers();
-}
-
-void IoLoop::GiveUp(Connection& connection, Error cause) {
-  connection.cause = std::move(cause);
-  Pool& pool = *connection.pool;
-  const int fd = connection.fd;
-  shutdown(fd, SHUT_RDWR);
-  pool.OnSocket(fd, CURL_CSELECT_IN);
-  CollectDone(pool);
+  TendLinks();
 }
 
 }  // namespace kube::internal

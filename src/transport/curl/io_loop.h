@@ -1,4 +1,4 @@
-// IoLoop: the one thread of a transport. It owns libcurl, waits with epoll, and takes orders from the threads that call.
+// IoLoop: the one thread of a transport. It owns all connections, waits with epoll, and takes orders from the threads that call.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,13 @@ namespace kube::internal {
 
 // Thread safety: the first group of functions from any thread; the rest is for the pools, on the loop's own thread.
 // Lifetime: shared with the streams of answers; it does nothing any more after Stop, which the transport calls.
-class IoLoop {
+class IoLoop : public CallOwner {
  public:
   // Errors: kInternal where the system gives no descriptors.
   static Result<std::shared_ptr<IoLoop>> Start(std::shared_ptr<const Settings> settings);
   IoLoop(const IoLoop&) = delete;
   IoLoop& operator=(const IoLoop&) = delete;
-  ~IoLoop();
+  ~IoLoop() override;
 
   // The call ends with kClosed where the loop has stopped.
   void Submit(const std::shared_ptr<Call>& call);
@@ -43,16 +43,15 @@ class IoLoop {
   // ---- For pools ----
   void Watch(Pool& pool, int fd, int what);
   void Opened(Connection& connection);
-  void Used(Connection& connection);
+  void Used();
   void Closed(Connection& connection);
-  void WatchHealth(Connection& connection);
-  void SawVersion(int major) { http1_ = major == 1; }
   void Remember(Transfer& transfer, const Error& cause) { causes_.insert_or_assign(&transfer, cause); }
-  // Its answer has begun, and its body may not be sent yet.
-  void AnsweredEarly(Transfer& transfer) { early_.push_back(&transfer); }
-  void Paused(int change);
-  std::uint64_t round() const { return round_; }
-  static void PublishHead(Call& call);
+
+  // ---- Of calls ----
+  void HeadCame(Call& call) override;
+  void Done(Call& call, std::optional<Error> error) override;
+  void SendAgain(std::shared_ptr<Call> call) override;
+  void PausedChanged(int change) override { paused_ += change; }
 
  private:
   enum class Kind { kStart, kCancel, kResume, kCloseConnections };
@@ -67,74 +66,77 @@ class IoLoop {
   struct Watched {
     Pool* pool = nullptr;
     Connection* connection = nullptr;
+    Link* link = nullptr;          // where it is HTTP/2
     std::uint32_t wanted = 0;      // by libcurl
     std::uint32_t registered = 0;  // with epoll
   };
 
   explicit IoLoop(std::shared_ptr<const Settings> settings);
   void Post(Command command);
+  void Wake();
+  // Sends the request from the caller's thread, where nothing speaks against it: that saves waking the loop. False: it has to be posted.
+  bool StartHere(const std::shared_ptr<Call>& call);
   void Run();
   int WaitTime();
   bool TakeCommands();
   void Handle(Command& command);
   void Register(int fd, Watched& watched, std::uint32_t events);
-  // What libcurl sends between them goes out at once.
-  void Cork();
-  void Uncork();
   void OnEvent(int fd, std::uint32_t events);
   void RunTimers();
-  void RunEarly();
-  void CollectDone();
   void CollectDone(Pool& pool);
+  void OpeningDone(Pool& pool, CURLcode code);
 
-  // How many requests the HTTP/2 connections that are there can carry at once.
-  std::size_t Streams() const;
-  // When a request that waits since then is sent although there is no stream for it.
-  TimePoint StartAnyway(TimePoint since) const;
-  bool MayStart(TimePoint since);
+  // ---- HTTP/2 ----
+  void Read(Link& link);
+  void Flush(Link& link);
+  // What is to be sent goes out, links that are at their end go.
+  void TendLinks();
+  void EndLink(Link& link, const std::optional<Error>& cause);
+
+  // When a request that waits since then gets another connection, because the others have no stream for it.
+  TimePoint MoreConnections(TimePoint since) const;
   void StartWaiting();
-  void StartCall(const std::shared_ptr<Call>& call);
+  // False where it has to wait.
+  bool StartCall(const std::shared_ptr<Call>& call, TimePoint since);
+  void FailWaiting(TimePoint since, const Error& error);
   Pool& PoolFor(const std::shared_ptr<const TlsMaterial>& material);
+  void ClosePool(Pool& pool, const Error& cause);
   void DropOldPools();
   void CancelCall(Call& call);
   void ResumeCall(Call& call);
   void Finish(Transfer& transfer, CURLcode code);
   std::optional<Error> Outcome(Transfer& transfer, CURLcode code);
-  void Publish(Call& call, std::optional<Error> error);
   void Forget(Transfer& transfer);
 
   void CheckTls();
   void CheckHealth();
-  void CheckConnection(Connection& connection, std::vector<Connection*>& lost);
-  void GiveUp(Connection& connection, Error cause);
+  void WatchHealth(Link& link);
   void EndAll();
 
   const std::shared_ptr<const Settings> settings_;
   int epoll_ = -1;
   int wake_ = -1;
 
-  Mutex mu_;
+  // Held by who does I/O: the loop while it works, and callers that send a request themselves while it sleeps.
+  Mutex io_;
+
+  Mutex mu_;  // after io_
   std::vector<Command> commands_ KUBE_GUARDED_BY(mu_);
   bool sleeping_ KUBE_GUARDED_BY(mu_) = false;
   bool stopping_ KUBE_GUARDED_BY(mu_) = false;
 
-  // The loop's own.
+  // All that follows, and all connections, belong to the holder of io_.
   std::vector<Command> taken_;
   std::deque<Waiting> waiting_;
   std::vector<std::unique_ptr<Pool>> pools_;
   Pool* current_ = nullptr;
   std::vector<Watched> watched_;  // by descriptor
-  std::vector<int> corked_;
-  std::vector<Transfer*> early_;  // see RunEarly
   std::unordered_map<Transfer*, Error> causes_;
   TimePoint now_{};
   std::optional<TimePoint> next_check_;
   TimePoint next_tls_check_{};
-  std::uint64_t round_ = 0;
-  std::size_t in_curl_ = 0;
-  std::size_t streaming_in_curl_ = 0;  // of them
-  TimePoint last_overflow_{};          // when a request was sent although there was no stream for it
-  bool http1_ = false;
+  TimePoint last_opened_{};  // when a connection was opened because the others had no stream
+  std::vector<char> input_;
 
   std::atomic<std::uint64_t> requests_ = 0;
   std::atomic<std::uint64_t> in_flight_ = 0;

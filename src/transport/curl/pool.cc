@@ -12,15 +12,13 @@
 #include <string_view>
 
 #include "transport/curl/io_loop.h"
+#include "transport/http2/body.h"
 
 namespace kube::internal {
 namespace {
 
-// More than libcurl takes from a connection at once (32 KiB), so that a stream that reads for itself never has to stop in the middle.
 constexpr long kReceiveBuffer = 64 * 1024;
-constexpr std::size_t kBulk = 32 * 1024;
 constexpr std::size_t kIdleHandles = 256;
-constexpr std::size_t kMostReserved = std::size_t{1} << 30;
 
 bool SameName(std::string_view a, std::string_view b) { return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0; }
 
@@ -39,22 +37,11 @@ void SetKeepAlive(int fd, const HttpTransportOptions& options) {
 // Headers that libcurl writes by itself, and nobody else.
 bool OwnHeader(std::string_view name) { return SameName(name, "Content-Length") || SameName(name, "Transfer-Encoding"); }
 
-// Versions where this was tried.
-bool TargetIsCopied() {
-  static const bool known = curl_version_info(CURLVERSION_NOW)->version_num == 0x075801;
-  return known;
-}
-
-// Requests that can be sent twice without doing anything twice.
-bool Repeatable(const std::string& method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
-
 }  // namespace
 
 Pool::Pool(IoLoop& loop, std::shared_ptr<const Settings> settings, std::shared_ptr<const TlsMaterial> material)
     : loop_(loop), settings_(std::move(settings)), material_(std::move(material)), multi_(curl_multi_init()) {
-  curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-  // The server's own limit counts. libcurl would start another connection at 100.
-  curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, 10'000L);
+  http1_ = !settings_->endpoint.tls || settings_->options.disable_http2;
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, 256L);
   curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Pool::OnSocketChange);
   curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
@@ -63,6 +50,7 @@ Pool::Pool(IoLoop& loop, std::shared_ptr<const Settings> settings, std::shared_p
 }
 
 Pool::~Pool() {
+  AbandonOpening();
   idle_.clear();
   curl_multi_cleanup(multi_);
 }
@@ -77,18 +65,21 @@ std::unique_ptr<Transfer> Pool::NewTransfer() {
   curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer.get());
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->detail);
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBuffer);
-  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Pool::OnHeader);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer.get());
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Pool::OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer.get());
   curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Pool::OnReady);
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer.get());
+  SetSocketOptions(easy);
+  return transfer;
+}
+
+void Pool::SetSocketOptions(CURL* easy) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Pool::OnOpen);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Pool::OnClose);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
-  return transfer;
 }
 
 std::unique_ptr<Transfer> Pool::TakeTransfer() {
@@ -121,66 +112,50 @@ void Pool::SetMethod(Transfer& transfer, const HttpRequest& request) {
   }
 }
 
-void Pool::SetHeaders(Transfer& transfer, const HttpRequest& request, bool in_target) {
+void Pool::SetHeaders(Transfer& transfer, const HttpRequest& request) {
   const HttpHeaders& wanted = request.headers;
   const bool with_body = transfer.body_set;
-  const bool fits = transfer.headers != nullptr && transfer.headers_with_body == with_body && transfer.headers_in_target == in_target;
-  if (fits && (in_target ||
-               (wanted.size() == transfer.headers_of.size() && std::equal(wanted.begin(), wanted.end(), transfer.headers_of.begin())))) {
+  if (transfer.headers != nullptr && transfer.headers_with_body == with_body && wanted.size() == transfer.headers_of.size() &&
+      std::equal(wanted.begin(), wanted.end(), transfer.headers_of.begin())) {
     return;
   }
   Slist list;
   bool accept = false;
   bool content_type = false;
   bool host = false;
-  if (!in_target) {
-    for (const auto& [name, value] : wanted) {
-      if (OwnHeader(name)) continue;
-      accept = accept || SameName(name, "Accept");
-      content_type = content_type || SameName(name, "Content-Type");
-      host = host || SameName(name, "Host");
-      (void)Append(list, value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
-    }
+  for (const auto& [name, value] : wanted) {
+    if (OwnHeader(name)) continue;
+    accept = accept || SameName(name, "Accept");
+    content_type = content_type || SameName(name, "Content-Type");
+    host = host || SameName(name, "Host");
+    (void)Append(list, value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
   }
   // What libcurl would add by itself.
   if (!accept) (void)Append(list, "Accept:");
   if (with_body && !content_type) (void)Append(list, "Content-Type:");
   if (with_body) (void)Append(list, "Expect:");
-  if (!host && transfer.connect_to != nullptr) (void)Append(list, "Host: " + settings_->endpoint.Authority());
+  if (!host && transfer.connect_to != nullptr) (void)Append(list, "Host: " + settings_->authority);
   curl_easy_setopt(transfer.easy.get(), CURLOPT_HTTPHEADER, list.get());
   transfer.headers = std::move(list);
-  transfer.headers_of = in_target ? HttpHeaders() : wanted;
+  transfer.headers_of = wanted;
   transfer.headers_with_body = with_body;
-  transfer.headers_in_target = in_target;
 }
 
-void Pool::SetTarget(Transfer& transfer, const HttpRequest& request, bool with_headers) {
+void Pool::SetTarget(Transfer& transfer, const HttpRequest& request) {
   std::string& target = transfer.target;
   target.clear();
-  if (settings_->absolute_target()) target.append("http://").append(settings_->endpoint.Authority());
+  if (settings_->absolute_target()) target.append("http://").append(settings_->authority);
   target.append(settings_->endpoint.path).append(request.target);
-  if (with_headers) {
-    target.append(" HTTP/1.1\r\n");
-    for (const auto& [name, value] : request.headers) {
-      if (!OwnHeader(name)) target.append(name).append(": ").append(value).append("\r\n");
-    }
-    // libcurl's " HTTP/2" becomes the value of this one, which HTTP/2 does not have: it is not sent.
-    target.append("Keep-Alive:");
-  }
   curl_easy_setopt(transfer.easy.get(), CURLOPT_REQUEST_TARGET, target.c_str());
 }
 
 void Pool::Prepare(Transfer& transfer, const HttpRequest& request) {
   CURL* easy = transfer.easy.get();
   SetMethod(transfer, request);
-  // libcurl 7.88 prints headers byte by byte, three calls for each: a token of a service account costs more than all the rest of a request.
-  // The target it copies. Only on HTTP/2, where libcurl takes the text apart again.
-  const bool in_target = http2_connections_ > 0 && TargetIsCopied() && !settings_->absolute_target() && !request.headers.Has("Host");
-  SetHeaders(transfer, request, in_target);
-  SetTarget(transfer, request, in_target);
+  SetHeaders(transfer, request);
+  SetTarget(transfer, request);
   // Who asks for an encoding gets it as it is, as in Go.
-  const bool asked = request.headers.Has("Accept-Encoding");
-  const std::string encoding = asked || settings_->options.disable_compression ? "" : "gzip";
+  const std::string encoding = AsksForGzip(*settings_, request) ? "gzip" : "";
   if (transfer.encoding != encoding) {
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, encoding.empty() ? nullptr : encoding.c_str());
     transfer.encoding = encoding;
@@ -188,51 +163,26 @@ void Pool::Prepare(Transfer& transfer, const HttpRequest& request) {
   transfer.detail[0] = '\0';
   transfer.attempts = 0;
   transfer.header_bytes = 0;
-  transfer.round_bytes = 0;
   transfer.head_done = transfer.paused = transfer.flushing = transfer.header_too_large = transfer.body_too_large = false;
-  transfer.refusable = transfer.not_repeatable = false;
-  transfer.suspect = nullptr;
-}
-
-bool Pool::Add(std::unique_ptr<Transfer> transfer) {
-  if (curl_multi_add_handle(multi_, transfer->easy.get()) != CURLM_OK) return false;
-  transfer->slot = active_.size();
-  active_.push_back(transfer.release());
-  return true;
+  transfer.not_repeatable = false;
 }
 
 Transfer* Pool::Start(std::shared_ptr<Call> call) {
   std::unique_ptr<Transfer> transfer = TakeTransfer();
   if (transfer == nullptr) return nullptr;
-  Transfer* raw = transfer.get();
-  Prepare(*raw, call->request);
-  raw->call = std::move(call);
-  raw->call->transfer = raw;
-  if (!Add(std::move(transfer))) return nullptr;
-  return raw;
-}
-
-Transfer* Pool::StartProbe(Connection& suspect) {
-  std::unique_ptr<Transfer> transfer = TakeTransfer();
-  if (transfer == nullptr) return nullptr;
-  static const HttpRequest request = [] {
-    HttpRequest probe;
-    probe.target = "/livez/ping";
-    probe.headers.Add("Accept", "*/*");
-    return probe;
-  }();
-  Transfer* raw = transfer.get();
-  Prepare(*raw, request);
-  raw->suspect = &suspect;
-  if (!Add(std::move(transfer))) return nullptr;
-  return raw;
+  Prepare(*transfer, call->request);
+  if (curl_multi_add_handle(multi_, transfer->easy.get()) != CURLM_OK) return nullptr;
+  transfer->call = std::move(call);
+  transfer->call->transfer = transfer.get();
+  transfer->slot = active_.size();
+  active_.push_back(transfer.release());
+  return active_.back();
 }
 
 void Pool::Remove(Transfer& transfer) {
   curl_multi_remove_handle(multi_, transfer.easy.get());
   Attach(transfer, nullptr);
-  if (transfer.suspect != nullptr && transfer.suspect->probe == &transfer) transfer.suspect->probe = nullptr;
-  if (transfer.call != nullptr) transfer.call->transfer = nullptr;
+  transfer.call->transfer = nullptr;
   transfer.call = nullptr;
   std::unique_ptr<Transfer> owned(active_[transfer.slot]);
   active_[transfer.slot] = active_.back();
@@ -241,12 +191,94 @@ void Pool::Remove(Transfer& transfer) {
   if (idle_.size() < kIdleHandles) idle_.push_back(std::move(owned));
 }
 
-void Pool::Poke(Transfer& transfer) {
-  // A request that is not being sent does not care whether sending is paused; changing it makes libcurl flush its HTTP/2 session and run
-  // this one handle as if its socket were readable.
-  curl_easy_pause(transfer.easy.get(), CURLPAUSE_SEND);
-  curl_easy_pause(transfer.easy.get(), CURLPAUSE_CONT);
+// ---- HTTP/2 ----
+
+bool Pool::Open(TimePoint now) {
+  auto opening = std::make_unique<Opening>();
+  opening->pool = this;
+  opening->since = now;
+  opening->easy.reset(curl_easy_init());
+  CURL* easy = opening->easy.get();
+  if (easy == nullptr) return false;
+  SetConnectionOptions(easy, *settings_, material_.get(), opening->connect_to);
+  SetSocketOptions(easy);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, opening->detail);
+  curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+  curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+  // What is offered to the server is said here: libcurl would speak HTTP/2 itself.
+  curl_easy_setopt(easy, CURLOPT_SSL_ENABLE_ALPN, 0L);
+  curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &Pool::OnTlsContext);
+  curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, opening.get());
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Pool::OnConnected);
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, opening.get());
+  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) return false;
+  opening_ = std::move(opening);
+  return true;
 }
+
+CURLcode Pool::OnTlsContext(CURL* /*easy*/, void* context, void* opening) {
+  auto& self = *static_cast<Opening*>(opening);
+  const std::optional<Proxy>& proxy = self.pool->settings_->proxy;
+  if (proxy && proxy->kind == Proxy::Kind::kHttps && !std::exchange(self.proxy_done, true)) return CURLE_OK;
+  constexpr std::string_view kOffer = "\x02h2\x08http/1.1";
+  const int failed = SSL_CTX_set_alpn_protos(static_cast<SSL_CTX*>(context), reinterpret_cast<const unsigned char*>(kOffer.data()),
+                                             static_cast<unsigned>(kOffer.size()));
+  return failed == 0 ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+}
+
+int Pool::OnConnected(void* opening, char* /*ip*/, char* /*local_ip*/, int /*port*/, int /*local_port*/) {
+  auto& self = *static_cast<Opening*>(opening);
+  const curl_tlssessioninfo* tls = nullptr;
+  curl_easy_getinfo(self.easy.get(), CURLINFO_TLS_SSL_PTR, &tls);
+  if (tls != nullptr && tls->backend == CURLSSLBACKEND_OPENSSL) self.ssl = static_cast<SSL*>(tls->internals);
+  return CURL_PREREQFUNC_OK;
+}
+
+Link* Pool::FinishOpening(CallOwner& owner) {
+  const unsigned char* protocol = nullptr;
+  unsigned size = 0;
+  if (opening_->ssl != nullptr) SSL_get0_alpn_selected(opening_->ssl, &protocol, &size);
+  curl_socket_t fd = CURL_SOCKET_BAD;
+  curl_easy_getinfo(opening_->easy.get(), CURLINFO_ACTIVESOCKET, &fd);
+  const std::string_view chosen(reinterpret_cast<const char*>(protocol), size);
+  if (chosen != "h2" || fd == CURL_SOCKET_BAD) {
+    http1_ = true;
+    AbandonOpening();
+    return nullptr;
+  }
+  const bool direct = !settings_->proxy || settings_->proxy->kind != Proxy::Kind::kHttps;
+  links_.push_back(std::make_unique<Link>(std::move(opening_), *settings_, owner, fd, direct));
+  return links_.back().get();
+}
+
+void Pool::AbandonOpening() {
+  if (opening_ == nullptr) return;
+  curl_multi_remove_handle(multi_, opening_->easy.get());
+  opening_.reset();
+}
+
+void Pool::CloseLink(Link& link) {
+  curl_multi_remove_handle(multi_, link.opening->easy.get());
+  std::erase_if(links_, [&](const std::unique_ptr<Link>& one) { return one.get() == &link; });
+}
+
+Link* Pool::FreeLink() const {
+  for (const std::unique_ptr<Link>& link : links_) {
+    if (link->session.free_streams() > 0) return link.get();
+  }
+  return nullptr;
+}
+
+bool Pool::HasUsableLink() const {
+  return std::any_of(links_.begin(), links_.end(), [](const std::unique_ptr<Link>& link) { return !link->session.retired(); });
+}
+
+bool Pool::busy() const {
+  return !active_.empty() ||
+         std::any_of(links_.begin(), links_.end(), [](const std::unique_ptr<Link>& link) { return !link->session.active().empty(); });
+}
+
+// ---- libcurl's callbacks ----
 
 bool Pool::RunTimer() {
   if (!timer_ || *timer_ > std::chrono::steady_clock::now()) return false;
@@ -265,8 +297,6 @@ void Pool::Attach(Transfer& transfer, Connection* connection) {
   if (transfer.connection == connection) return;
   if (Connection* old = transfer.connection) {
     std::erase(old->active, &transfer);
-    if (old->reader == &transfer) old->reader = nullptr;
-    if (old->bulk == &transfer) old->bulk = nullptr;
   }
   transfer.connection = connection;
   if (connection != nullptr) connection->active.push_back(&transfer);
@@ -310,7 +340,6 @@ curl_socket_t Pool::OnOpen(void* pool, curlsocktype /*purpose*/, curl_sockaddr* 
   auto connection = std::make_unique<Connection>();
   connection->pool = self;
   connection->fd = fd;
-  connection->last_read = std::chrono::steady_clock::now();
   self->loop_.Opened(*connection);
   self->connections_.push_back(std::move(connection));
   return fd;
@@ -323,14 +352,10 @@ int Pool::OnClose(void* pool, curl_socket_t fd) {
   if (found != self->connections_.end()) {
     const std::unique_ptr<Connection> connection = std::move(*found);
     self->connections_.erase(found);
-    if (connection->http2) --self->http2_connections_;
     for (Transfer* transfer : std::vector<Transfer*>(connection->active)) {
       // libcurl closes before it tells how the request ended: keep the reason.
-      if (connection->cause && transfer->call != nullptr) self->loop_.Remember(*transfer, *connection->cause);
+      if (connection->cause) self->loop_.Remember(*transfer, *connection->cause);
       self->Attach(*transfer, nullptr);
-    }
-    for (Transfer* transfer : self->active_) {
-      if (transfer->suspect == connection.get()) transfer->suspect = nullptr;
     }
     self->loop_.Closed(*connection);
   }
@@ -341,34 +366,20 @@ int Pool::OnReady(void* transfer, char* /*ip*/, char* /*local_ip*/, int /*port*/
   auto& self = *static_cast<Transfer*>(transfer);
   Pool& pool = *self.pool;
   Connection* connection = pool.FindConnection(local_port);
-  ++self.attempts;
-  if (self.call == nullptr) {
-    if (self.suspect == nullptr || connection != self.suspect || self.attempts > 1) return CURL_PREREQFUNC_ABORT;
-  } else if (self.attempts > 1 && !Repeatable(self.call->request.method)) {
-    // libcurl repeats what got no answer on a connection that was used before. What may have been done must not be done again; only a
-    // server that refused the stream (HTTP/2, and no error was noted) has said that it did nothing.
-    if (self.detail[0] != '\0' || !self.refusable) {
-      self.not_repeatable = true;
-      return CURL_PREREQFUNC_ABORT;
-    }
+  // libcurl repeats what got no answer on a connection that was used before. What may have been done must not be done again.
+  if (++self.attempts > 1 && !Repeatable(self.call->request.method)) {
+    self.not_repeatable = true;
+    return CURL_PREREQFUNC_ABORT;
   }
   pool.Attach(self, connection);
-  if (connection == nullptr) return CURL_PREREQFUNC_OK;
-  self.refusable = connection->http2 || !connection->used;
-  if (connection->active.size() == 1) {
-    connection->last_read = std::chrono::steady_clock::now();
-    pool.loop_.WatchHealth(*connection);
-  }
-  connection->unflushed_since.reset();
-  if (!connection->used) {
+  if (connection != nullptr && !connection->used) {
     connection->used = true;
-    pool.loop_.Used(*connection);
+    pool.loop_.Used();
   }
   return CURL_PREREQFUNC_OK;
 }
 
 void Pool::OnStatusLine(Transfer& transfer, std::string_view line) {
-  Pool& pool = *transfer.pool;
   HttpResponse& response = transfer.call->response;
   response.headers = HttpHeaders();
   response.http_major = line.size() > 5 && line[5] == '2' ? 2 : 1;
@@ -377,36 +388,25 @@ void Pool::OnStatusLine(Transfer& transfer, std::string_view line) {
     const std::string_view code = line.substr(blank + 1, 3);
     (void)std::from_chars(code.data(), code.data() + code.size(), response.code);
   }
-  pool.loop_.SawVersion(response.http_major);
-  if (transfer.connection != nullptr && response.http_major == 2 && !transfer.connection->http2) {
-    transfer.connection->http2 = true;
-    ++pool.http2_connections_;
-    pool.loop_.WatchHealth(*transfer.connection);
-  }
 }
 
 void Pool::OnHeadEnd(Transfer& transfer) {
   Call& call = *transfer.call;
   if (call.response.code / 100 == 1 && call.response.code != 101) return;  // the real answer follows
   transfer.head_done = true;
-  if (transfer.body_set) transfer.pool->loop_.AnsweredEarly(transfer);
   if (!transfer.encoding->empty() && call.response.headers.Has("Content-Encoding") &&
       call.response.headers.Get("Content-Encoding") != "identity") {
     // As it is handed on, it is neither compressed nor that long.
     call.response.headers.Remove("Content-Encoding");
     call.response.headers.Remove("Content-Length");
   }
-  if (call.request.streaming) IoLoop::PublishHead(call);
+  if (call.request.streaming) transfer.pool->loop_.HeadCame(call);
 }
 
 std::size_t Pool::OnHeader(char* data, std::size_t size, std::size_t count, void* transfer) {
   auto& self = *static_cast<Transfer*>(transfer);
   const std::size_t length = size * count;
-  if (self.connection != nullptr) {
-    ++self.connection->delivered;
-    self.connection->reader = &self;
-  }
-  if (self.call == nullptr || self.head_done) return length;  // a probe, or a trailer
+  if (self.head_done) return length;  // a trailer
   self.header_bytes += length;
   if (self.header_bytes > self.pool->settings_->options.max_header_bytes) {
     self.header_too_large = true;
@@ -434,57 +434,27 @@ std::size_t Pool::OnHeader(char* data, std::size_t size, std::size_t count, void
 std::size_t Pool::OnBody(char* data, std::size_t size, std::size_t count, void* transfer) {
   auto& self = *static_cast<Transfer*>(transfer);
   const std::size_t length = size * count;
-  if (Connection* connection = self.connection) {
-    ++connection->delivered;
-    connection->reader = &self;
-    const std::uint64_t round = self.pool->loop_.round();
-    if (self.round != round) {
-      self.round = round;
-      self.round_bytes = 0;
-    }
-    self.round_bytes += length;
-    if (self.round_bytes >= kBulk) connection->bulk = &self;
-  }
-  if (self.call == nullptr) return length;
   Call& call = *self.call;
   if (call.request.streaming) return OnStreamBody(self, data, length);
-  std::string& body = call.response.body;
-  if (length > self.pool->settings_->options.max_response - body.size()) {
-    self.body_too_large = true;
-    return 0;
-  }
-  if (body.empty()) {
-    const std::string_view announced = call.response.headers.Get("Content-Length");
-    std::size_t bytes = 0;
-    const auto [end, error] = std::from_chars(announced.data(), announced.data() + announced.size(), bytes);
-    (void)end;
-    if (error == std::errc() && bytes > length) body.reserve(std::min({bytes, self.pool->settings_->options.max_response, kMostReserved}));
-  }
-  body.append(data, length);
-  return length;
+  if (call.response.body.empty()) ReserveBody(*self.pool->settings_, call);
+  if (AppendBody(*self.pool->settings_, call, {data, length})) return length;
+  self.body_too_large = true;
+  return 0;
 }
 
 std::size_t Pool::OnStreamBody(Transfer& transfer, const char* data, std::size_t size) {
   Call& call = *transfer.call;
-  bool wake = false;
   {
     MutexLock lock(call.mu);
-    if (call.closed) return size;  // nobody wants it; it is about to be removed
     const std::size_t waiting = call.buffer.size() - call.used;
-    if (waiting > 0 && waiting + size > transfer.pool->settings_->options.stream_buffer && !transfer.flushing) {
+    if (!call.closed && waiting > 0 && waiting + size > transfer.pool->settings_->options.stream_buffer && !transfer.flushing) {
       call.paused = true;
       transfer.paused = true;
-      transfer.pool->loop_.Paused(1);
+      transfer.pool->loop_.PausedChanged(1);
       return CURL_WRITEFUNC_PAUSE;
     }
-    if (call.used > 0 && call.used >= waiting) {
-      call.buffer.erase(0, call.used);
-      call.used = 0;
-    }
-    call.buffer.append(data, size);
-    wake = call.reader_waits;
   }
-  if (wake) call.changed.NotifyAll();
+  call.Deliver({data, size});
   return size;
 }
 

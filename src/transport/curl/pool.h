@@ -1,12 +1,16 @@
-// Pool: the connections of one set of certificates, and the requests on them. One libcurl multi handle.
+// Pool: the connections of one set of certificates, and the requests on them.
+//
+// libcurl opens all connections (one multi handle) and carries the requests of HTTP/1.1. Where the server chose HTTP/2, the connection is
+// a Link: read and written here, with a session of our own.
 //
 // A transport has one current pool. When the certificates change, or connections shall not be used again, it gets a new one, and the old
-// one goes when its last request is over: libcurl itself has no way to retire a connection.
+// one goes when its last request is over.
 //
-// Everything here belongs to the I/O thread.
+// Everything here belongs to who does the I/O of the transport: one thread at a time.
 #pragma once
 
 #include <curl/curl.h>
+#include <openssl/ssl.h>
 
 #include <chrono>
 #include <cstddef>
@@ -19,6 +23,8 @@
 #include "kube/base/error.h"
 #include "transport/curl/call.h"
 #include "transport/curl/settings.h"
+#include "transport/curl/wire.h"
+#include "transport/http2/session.h"
 
 namespace kube::internal {
 
@@ -34,25 +40,16 @@ struct Connection {
   int fd = -1;
   int local_port = 0;  // 0 until somebody asked; it tells which connection a request went to
   bool used = false;   // a request went out on it
-  bool http2 = false;  // an answer said so
   std::vector<Transfer*> active;
-  Transfer* reader = nullptr;  // who got bytes last
-  Transfer* bulk = nullptr;    // who got many bytes in this round: there may be more, where no socket event tells of it
-  int quiet_rounds = 0;        // that gave nothing to anybody
-  std::uint64_t delivered = 0;
-
-  TimePoint last_read{};
-  std::optional<TimePoint> probed_at;
-  Transfer* probe = nullptr;
-  std::optional<TimePoint> unflushed_since;  // a RST_STREAM waits in libcurl's buffer for something else to be sent
-  std::optional<Error> cause;                // why it was given up
+  std::optional<Error> cause;  // why it was given up
 };
 
-// A libcurl easy handle and what it does now. Handles are used again and again: setting one up costs more than a request.
+// A libcurl easy handle and the HTTP/1.1 request that it does now. Handles are used again and again: setting one up costs more than a
+// request.
 struct Transfer {
   Pool* pool = nullptr;
   Easy easy;
-  std::shared_ptr<Call> call;  // null: a health probe, or nothing
+  std::shared_ptr<Call> call;
   Connection* connection = nullptr;
   std::size_t slot = 0;  // in pool->active
   char detail[CURL_ERROR_SIZE] = {};
@@ -62,7 +59,6 @@ struct Transfer {
   Slist headers;
   HttpHeaders headers_of;
   bool headers_with_body = false;
-  bool headers_in_target = false;
   std::string target;
   std::string method;
   bool body_set = false;
@@ -71,16 +67,42 @@ struct Transfer {
   // Of the request under way.
   int attempts = 0;
   std::size_t header_bytes = 0;
-  std::uint64_t round = 0;
-  std::size_t round_bytes = 0;
   bool head_done = false;
   bool paused = false;
   bool flushing = false;
   bool header_too_large = false;
   bool body_too_large = false;
-  bool refusable = false;         // a server that ends it without an error has not taken it: HTTP/2, or the first on its connection
-  bool not_repeatable = false;    // libcurl wanted to send it a second time, and it must not be
-  Connection* suspect = nullptr;  // of a probe: the connection that it has to use
+  bool not_repeatable = false;  // libcurl wanted to send it a second time, and it must not be
+};
+
+// A connection that is being opened, to see what the server speaks.
+struct Opening {
+  Pool* pool = nullptr;
+  Easy easy;
+  Slist connect_to;
+  char detail[CURL_ERROR_SIZE] = {};
+  SSL* ssl = nullptr;       // of libcurl's
+  bool proxy_done = false;  // the TLS of an https proxy comes first
+  TimePoint since{};
+};
+
+// A connection with HTTP/2.
+struct Link {
+  Link(std::unique_ptr<Opening> opened, const Settings& settings, CallOwner& owner, int socket, bool direct)
+      : pool(opened->pool),
+        fd(socket),
+        opening(std::move(opened)),
+        wire(settings, opening->easy.get(), opening->ssl, socket, direct),
+        session(settings, owner) {}
+
+  Pool* const pool;
+  const int fd;
+  const std::unique_ptr<Opening> opening;  // libcurl closes the connection with it
+  Wire wire;
+  Http2Session session;
+  TimePoint last_read{};
+  std::optional<TimePoint> pinged_at;
+  bool more = false;  // bytes that the socket does not know of
 };
 
 class Pool {
@@ -88,24 +110,37 @@ class Pool {
   Pool(IoLoop& loop, std::shared_ptr<const Settings> settings, std::shared_ptr<const TlsMaterial> material);
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
-  // Requires: nothing is active.
+  // Requires: nothing is active, and there are no links.
   ~Pool();
 
   const std::shared_ptr<const TlsMaterial>& material() const { return material_; }
   CURLM* multi() const { return multi_; }
-  const std::vector<Transfer*>& active() const { return active_; }
   const std::vector<std::unique_ptr<Connection>>& connections() const { return connections_; }
-  std::size_t http2_connections() const { return http2_connections_; }
 
+  // ---- HTTP/1.1 ----
+  // The server speaks nothing better, or shall not.
+  bool http1() const { return http1_; }
+  void SetHttp1() { http1_ = true; }
+  const std::vector<Transfer*>& active() const { return active_; }
   // Null, and the call is not started: libcurl failed, as for want of memory.
   Transfer* Start(std::shared_ptr<Call> call);
-  // A request that nobody waits for, to see whether the server still answers on that connection.
-  Transfer* StartProbe(Connection& suspect);
   // Takes it out of libcurl, wherever it is, and keeps the handle for the next one.
   void Remove(Transfer& transfer);
-  // Lets the transfer run, as if its socket had something: it reads what is there for all that share its connection. This costs the same
-  // with one and with a hundred streams; libcurl's own way is to let all of them look, each with a system call.
-  static void Poke(Transfer& transfer);
+
+  // ---- HTTP/2 ----
+  const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
+  // One at a time. False: libcurl failed.
+  bool Open(TimePoint now);
+  const Opening* opening() const { return opening_.get(); }
+  // The connection is there: null where the server speaks no HTTP/2.
+  Link* FinishOpening(CallOwner& owner);
+  void AbandonOpening();
+  // Requires: its session has ended.
+  void CloseLink(Link& link);
+  // One that takes another request; null where there is none.
+  Link* FreeLink() const;
+  bool HasUsableLink() const;
+  bool busy() const;
 
   // libcurl's timer.
   const std::optional<TimePoint>& timer() const { return timer_; }
@@ -117,11 +152,11 @@ class Pool {
   friend class IoLoop;
   std::unique_ptr<Transfer> NewTransfer();
   std::unique_ptr<Transfer> TakeTransfer();
+  void SetSocketOptions(CURL* easy);
   void Prepare(Transfer& transfer, const HttpRequest& request);
   void SetMethod(Transfer& transfer, const HttpRequest& request);
-  void SetHeaders(Transfer& transfer, const HttpRequest& request, bool in_target);
-  void SetTarget(Transfer& transfer, const HttpRequest& request, bool with_headers);
-  bool Add(std::unique_ptr<Transfer> transfer);
+  void SetHeaders(Transfer& transfer, const HttpRequest& request);
+  void SetTarget(Transfer& transfer, const HttpRequest& request);
   void Attach(Transfer& transfer, Connection* connection);
   Connection* FindConnection(int local_port);
 
@@ -129,6 +164,8 @@ class Pool {
   static int OnTimerChange(CURLM* multi, long milliseconds, void* pool);
   static curl_socket_t OnOpen(void* pool, curlsocktype purpose, curl_sockaddr* address);
   static int OnClose(void* pool, curl_socket_t fd);
+  static CURLcode OnTlsContext(CURL* easy, void* context, void* opening);
+  static int OnConnected(void* opening, char* ip, char* local_ip, int port, int local_port);
   static int OnReady(void* transfer, char* ip, char* local_ip, int port, int local_port);
   static std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* transfer);
   static std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* transfer);
@@ -141,10 +178,12 @@ class Pool {
   const std::shared_ptr<const TlsMaterial> material_;
   CURLM* multi_ = nullptr;
   std::optional<TimePoint> timer_;
+  bool http1_ = false;
   std::vector<Transfer*> active_;  // owned
   std::vector<std::unique_ptr<Transfer>> idle_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::size_t http2_connections_ = 0;
+  std::unique_ptr<Opening> opening_;
+  std::vector<std::unique_ptr<Link>> links_;
 };
 
 }  // namespace kube::internal

@@ -67,6 +67,7 @@ Result<std::shared_ptr<const Settings>> MakeSettings(HttpTransportOptions option
   if (!endpoint) return endpoint.error();
   auto settings = std::make_shared<Settings>();
   settings->endpoint = *std::move(endpoint);
+  settings->authority = settings->endpoint.Authority();
   if (!options.proxy_url.empty()) {
     Result<Proxy> proxy = ParseProxyUrl(options.proxy_url);
     if (!proxy) return proxy.error();
@@ -100,8 +101,7 @@ void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMateria
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(options.connect_timeout.count(), 1)));
-  const long version = settings.endpoint.tls && !options.disable_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1;
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version);
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(easy, CURLOPT_URL, ConnectUrl(settings, material).c_str());
 

@@ -18,6 +18,7 @@ struct Settings {
   HttpTransportOptions options;
   Endpoint endpoint;
   std::optional<Proxy> proxy;
+  std::string authority;  // as Host and :authority have it
 
   // libcurl needs an absolute target only where a plain HTTP proxy passes the request on by itself.
   bool absolute_target() const { return !endpoint.tls && proxy && proxy->kind != Proxy::Kind::kSocks5; }
@@ -57,7 +58,6 @@ struct Failure {
   long os_error = 0;
   long verify_result = 0;  // of OpenSSL, for the server's certificate
   long connect_code = 0;   // a proxy's answer to CONNECT
-  bool http2 = false;      // spoken on the connection
   bool answered = false;   // a header came
 };
 Failure ReadFailure(CURL* easy, CURLcode code, const char* detail);

@@ -164,7 +164,6 @@ Result<void> CurlConnection::Connect(const Context& ctx) {
   CURL* easy = easy_.get();
   SetConnectionOptions(easy, *settings_, material_.get(), connect_to_);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_);
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
   curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
