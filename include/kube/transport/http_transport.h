@@ -28,13 +28,12 @@ struct HttpTransportOptions {
   bool disable_compression = false;  // else gzip is asked for and undone; a request with its own Accept-Encoding gets what comes
   // To resolve the name, connect, pass the proxy and shake hands. Everything behind that has no limit but the context's.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(30);
-  // HTTP/2 connections with requests in flight: after so long without a byte the server is probed (GET /livez/ping without credentials, any
-  // answer will do), ...
+  // HTTP/2 connections with requests in flight: after so long without a byte the server is pinged, ...
   std::chrono::milliseconds read_idle_timeout = std::chrono::seconds(30);
   // ... and after so long without an answer the connection is given up, and all that is on it fails (ConnectionLost).
   std::chrono::milliseconds ping_timeout = std::chrono::seconds(15);
-  // Bytes that a streaming answer may be ahead of its reader before its sender is held back. What is on its way then comes on top: with
-  // HTTP/2 up to libcurl's window of 32 MiB for each stream whose reader does not read.
+  // Bytes that a streaming answer may be ahead of its reader before its sender is held back: with HTTP/2 the window of its stream, with
+  // HTTP/1.1 what the system keeps for the connection comes on top.
   std::size_t stream_buffer = 256 * 1024;
   std::size_t max_response = std::size_t{4} << 30;  // of an answer that is read whole
   std::size_t max_header_bytes = std::size_t{1} << 20;
@@ -49,7 +48,7 @@ struct TransportStats {
   std::uint64_t paused = 0;  // streams that wait for their reader
 };
 
-// Requests share one HTTP/2 connection; more than about a hundred at a time wait for a free stream. Another connection is opened where
+// Requests share one HTTP/2 connection; more than the server allows at a time wait for a free stream. Another connection is opened where
 // watches hold most of the streams, or where none becomes free.
 // Over HTTP/1.1 each request at a time has a connection. A changed client certificate closes all connections, a changed CA is for new ones.
 //
@@ -64,9 +63,9 @@ struct TransportStats {
 // Blocking and cancellation: as Transport. A request whose context stops is reset, and its connection stays in use; a Read whose context
 // stops fails alone, the stream goes on until it is closed.
 // Errors: as Transport; messages name the server and say what to fix. A GET that got no answer on a connection that was used before is sent
-// again; nothing else is, unless the server said that it did not take it (HTTP/2: REFUSED_STREAM).
-// Cost: one thread ("kube-io") for a transport. A request costs two thread switches and no copy of its body; an answer that is read whole
-// is copied once.
+// again; nothing else is, unless the server said that it did not take it (HTTP/2: REFUSED_STREAM, GOAWAY).
+// Cost: one thread ("kube-io") for a transport. A request costs one or two thread switches; its body, and an answer that is read whole, are
+// copied once.
 class KUBE_EXPORT HttpTransport : public Transport {
  public:
   virtual TransportStats stats() const = 0;

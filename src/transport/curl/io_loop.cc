@@ -179,6 +179,7 @@ void IoLoop::Run() {
 }
 
 int IoLoop::WaitTime() {
+  if (again_) return 0;
   std::optional<TimePoint> until = next_check_;
   const auto sooner = [&](TimePoint when) {
     if (!until || when < *until) until = when;
@@ -426,6 +427,7 @@ bool IoLoop::StartCall(const std::shared_ptr<Call>& call, TimePoint since) {
 }
 
 void IoLoop::StartWaiting() {
+  again_ = false;
   while (!waiting_.empty()) {
     const Waiting front = waiting_.front();
     waiting_.pop_front();  // first: starting it may put it back
@@ -540,7 +542,10 @@ void IoLoop::HeadCame(Call& call) {
   call.answered.Set();
 }
 
-void IoLoop::SendAgain(std::shared_ptr<Call> call) { waiting_.push_front({std::move(call), now_}); }
+void IoLoop::SendAgain(std::shared_ptr<Call> call) {
+  waiting_.push_front({std::move(call), now_});
+  again_ = true;
+}
 
 void IoLoop::Done(Call& call, std::optional<Error> error) {
   call.over = true;

@@ -128,6 +128,7 @@ class IoLoop : public CallOwner {
   // All that follows, and all connections, belong to the holder of io_.
   std::vector<Command> taken_;
   std::deque<Waiting> waiting_;
+  bool again_ = false;  // some of them came back, and it was not looked at whether they can be started
   std::vector<std::unique_ptr<Pool>> pools_;
   Pool* current_ = nullptr;
   std::vector<Watched> watched_;  // by descriptor

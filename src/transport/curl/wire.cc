@@ -58,6 +58,7 @@ const BIO_METHOD* SocketMethod() {
 
 Wire::Wire(const Settings& settings, CURL* easy, SSL* ssl, int fd, bool direct)
     : settings_(settings), easy_(easy), ssl_(ssl), direct_(direct) {
+  SSL_set_mode(ssl_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   if (!direct_) return;
   BIO* bio = BIO_new(SocketMethod());
   if (bio == nullptr) {
@@ -66,7 +67,6 @@ Wire::Wire(const Settings& settings, CURL* easy, SSL* ssl, int fd, bool direct)
   }
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
   SSL_set_bio(ssl_, bio, bio);
-  SSL_set_mode(ssl_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_set_read_ahead(ssl_, 1);
   SSL_set_default_read_buffer_len(ssl_, kReadAhead);
   // libcurl's function for new sessions expects to be called by libcurl.

@@ -358,7 +358,7 @@ void Http2Session::OnFrame(const nghttp2_frame& frame) {
 int Http2Session::OnData(std::int32_t id, std::string_view bytes) {
   (void)nghttp2_session_consume_connection(session_, bytes.size());
   Call* call = Find(id);
-  if (call == nullptr) return 0;
+  if (call == nullptr || call->stream.cause) return 0;
   Http2Stream& stream = call->stream;
   stream.uncredited += bytes.size();
   if (call->request.streaming) {
