@@ -37,7 +37,8 @@ Result<void> Watch(const Client& client, const Context& ctx) {
 
   // [lister]
   kube::Lister<ConfigMap> lister = maps.lister();
-  for (const Ptr<ConfigMap>& map : lister.Namespace("default").List(*kube::Selector::Parse("app=web"))) std::cout << map->metadata.name << "\n";
+  for (const Ptr<ConfigMap>& map : lister.Namespace("default").List(*kube::Selector::Parse("app=web")))
+    std::cout << map->metadata.name << "\n";
   Result<Ptr<ConfigMap>> one = lister.Get({"default", "settings"});
   if (!one && !IsNotFound(one.error())) return one.error();
   // [end]
@@ -54,8 +55,7 @@ Result<void> Watch(const Client& client, const Context& ctx) {
   mine.data["colour"] = "red";
   Result<ConfigMap> written = client.Update(ctx, mine);
   if (!written) return written.error();
-  Result<void> seen =
-      maps.WaitUntilSeen(ctx.WithTimeout(std::chrono::seconds(10)), KeyOf(*written), written->metadata.resource_version);
+  Result<void> seen = maps.WaitUntilSeen(ctx.WithTimeout(std::chrono::seconds(10)), KeyOf(*written), written->metadata.resource_version);
   if (!seen) return seen;  // from here on the cache shows that version, or a later one
   // [end]
 

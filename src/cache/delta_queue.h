@@ -60,7 +60,9 @@ class DeltaQueue : public DeltaSink {
   void Replace(std::vector<ObjectRef> objects, const std::string& resource_version) override {
     Push({.type = DeltaType::kReplaced, .all = std::move(objects), .resource_version = resource_version});
   }
-  void Bookmark(const std::string& resource_version) override { Push({.type = DeltaType::kBookmark, .resource_version = resource_version}); }
+  void Bookmark(const std::string& resource_version) override {
+    Push({.type = DeltaType::kBookmark, .resource_version = resource_version});
+  }
   Result<void> Resync() override {
     Push({.type = DeltaType::kSync});
     return {};

@@ -48,6 +48,7 @@ HandlerThread::~HandlerThread() {
 void HandlerThread::Push(std::span<const Notification> notifications) {
   if (notifications.empty() || removed_) return;
   std::size_t late = 0;
+  bool wake = false;
   {
     MutexLock lock(mu_);
     if (removed_) return;
@@ -56,8 +57,10 @@ void HandlerThread::Push(std::span<const Notification> notifications) {
       late = waiting_.size();
       warn_at_ *= 4;
     }
-    if (std::exchange(sleeping_, false)) changed_.NotifyOne();
+    wake = std::exchange(sleeping_, false);
   }
+  // Without the lock: the other thread would wake up only to wait for it.
+  if (wake) changed_.NotifyOne();
   if (late != 0) log_.Warn("The handler is slow: notifications wait for it and take memory", {{"waiting", late}});
 }
 
@@ -98,11 +101,7 @@ Result<void> HandlerThread::WaitForSync(const Context& ctx) {
 
 HandlerStatus HandlerThread::status() const {
   MutexLock lock(mu_);
-  return {.name = name_,
-          .pending = waiting_.size() + in_hand_,
-          .handled = handled_,
-          .failures = failures_,
-          .synced = synced_};
+  return {.name = name_, .pending = waiting_.size() + in_hand_, .handled = handled_, .failures = failures_, .synced = synced_};
 }
 
 void HandlerThread::Run() {

@@ -88,7 +88,7 @@ class HandlerThread {
   std::atomic<bool> removed_ = false;
   std::atomic<std::uint64_t> handled_ = 0;
   std::atomic<std::uint64_t> failures_ = 0;
-  std::atomic<std::size_t> in_hand_ = 0;  // taken from `waiting_`, and not told yet
+  std::atomic<std::size_t> in_hand_ = 0;                                   // taken from `waiting_`, and not told yet
   std::optional<std::chrono::steady_clock::time_point> last_failure_log_;  // the thread's own
 
   Mutex join_mu_;

@@ -44,10 +44,8 @@ class Log {
   Handler Recorder() {
     return {.on_add = [this](const ObjectRef& o, bool initial) { Say("add " + Describe(o) + (initial ? " initial" : "")); },
             .on_update = [this](const ObjectRef& b, const ObjectRef& a) { Say("update " + Describe(b) + " " + Describe(a)); },
-            .on_delete =
-                [this](const ObjectKey& key, const ObjectRef& o, bool unknown) {
-                  Say("delete " + key.ToString() + " " + Describe(o) + (unknown ? " unknown" : ""));
-                }};
+            .on_delete = [this](const ObjectKey& key, const ObjectRef& o,
+                                bool unknown) { Say("delete " + key.ToString() + " " + Describe(o) + (unknown ? " unknown" : "")); }};
   }
 
  private:
@@ -77,7 +75,8 @@ TEST(HandlerThreadTest, TellsInOrder) {
                                                 {.kind = Kind::kDelete, .flag = true, .before = MakePod("a", "2")}};
   handler->Push(notifications);
   Drain(*handler);
-  EXPECT_THAT(log.said(), ElementsAre("add a@1 initial", "add b@1", "update a@1 a@2", "delete default/b b@1", "delete default/a a@2 unknown"));
+  EXPECT_THAT(log.said(),
+              ElementsAre("add a@1 initial", "add b@1", "update a@1 a@2", "delete default/b b@1", "delete default/a a@2 unknown"));
   const HandlerStatus status = handler->status();
   EXPECT_EQ(status.handled, 5U);
   EXPECT_EQ(status.failures, 0U);
@@ -177,17 +176,15 @@ TEST(FilteringHandlerTest, CrossingTheFilterIsAnAddOrADelete) {
   const ObjectRef web3 = MakePod("a", "3", "web");
   const ObjectRef other4 = MakePod("a", "4");
   const ObjectRef other5 = MakePod("a", "5");
-  const std::vector<Notification> notifications{{.kind = Kind::kAdd, .flag = true, .after = other1},
-                                                {.kind = Kind::kUpdate, .before = other1, .after = web2},
-                                                {.kind = Kind::kUpdate, .before = web2, .after = web3},
-                                                {.kind = Kind::kUpdate, .before = web3, .after = other4},
-                                                {.kind = Kind::kUpdate, .before = other4, .after = other5},
-                                                {.kind = Kind::kDelete, .before = other5},
-                                                {.kind = Kind::kAdd, .flag = true, .after = web2},
-                                                {.kind = Kind::kDelete, .flag = true, .before = web3}};
+  const std::vector<Notification> notifications{
+      {.kind = Kind::kAdd, .flag = true, .after = other1},        {.kind = Kind::kUpdate, .before = other1, .after = web2},
+      {.kind = Kind::kUpdate, .before = web2, .after = web3},     {.kind = Kind::kUpdate, .before = web3, .after = other4},
+      {.kind = Kind::kUpdate, .before = other4, .after = other5}, {.kind = Kind::kDelete, .before = other5},
+      {.kind = Kind::kAdd, .flag = true, .after = web2},          {.kind = Kind::kDelete, .flag = true, .before = web3}};
   thread->Push(notifications);
   Drain(*thread);
-  EXPECT_THAT(log.said(), ElementsAre("add a@2", "update a@2 a@3", "delete default/a a@3", "add a@2 initial", "delete default/a a@3 unknown"));
+  EXPECT_THAT(log.said(),
+              ElementsAre("add a@2", "update a@2 a@3", "delete default/a a@3", "add a@2 initial", "delete default/a a@3 unknown"));
   thread->RemoveAndWait();
 }
 

@@ -48,7 +48,9 @@ CacheStats InformerBase::Stats() const { return handle_->core().store()->Stats()
 const Gvr& InformerBase::gvr() const { return handle_->core().gvr(); }
 void InformerBase::Start(const Context& ctx) const { handle_->core().Start(ctx); }
 void InformerBase::Stop() const { handle_->core().Stop(); }
-Result<void> InformerBase::OnError(std::function<void(const Error&)> callback) const { return handle_->core().SetOnError(std::move(callback)); }
+Result<void> InformerBase::OnError(std::function<void(const Error&)> callback) const {
+  return handle_->core().SetOnError(std::move(callback));
+}
 Result<void> InformerBase::SetTransform(std::function<Result<void>(void*)> transform) const {
   return handle_->core().SetTransform(std::move(transform));
 }

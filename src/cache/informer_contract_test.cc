@@ -76,10 +76,11 @@ TEST_F(Contract10_ReplaceOrder, TheStoreIsCompleteBeforeTheFirstCallAndDeletesCo
     MutexLock lock(mu);
     seen[call] = names;
   };
-  EventHandler<Pod> recorder{.on_add = [&, add = handler.on_add](const Ptr<Pod>& p, bool initial) {
-                               note("add " + p->metadata.name.str());
-                               add(p, initial);
-                             },
+  EventHandler<Pod> recorder{.on_add =
+                                 [&, add = handler.on_add](const Ptr<Pod>& p, bool initial) {
+                                   note("add " + p->metadata.name.str());
+                                   add(p, initial);
+                                 },
                              .on_update =
                                  [&, update = handler.on_update](const Ptr<Pod>& b, const Ptr<Pod>& p) {
                                    note("update " + p->metadata.name.str());

@@ -78,9 +78,8 @@ class InformerServerTest : public internal::ServerTest {
   void SetUp() override {
     ServerTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    client_.emplace(NewClient({.wrap_transport = [seen = seen_](std::shared_ptr<Transport> next) {
-      return std::make_shared<Requests>(std::move(next), seen);
-    }}));
+    client_.emplace(NewClient(
+        {.wrap_transport = [seen = seen_](std::shared_ptr<Transport> next) { return std::make_shared<Requests>(std::move(next), seen); }}));
     Namespace ns;
     ns.metadata.generate_name = "informer-";
     const Result<Namespace> made = client_->Create(Patient(), ns);

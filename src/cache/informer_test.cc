@@ -74,10 +74,11 @@ TEST_F(InformerTest, ASlowHandlerDelaysOnlyItself) {
   std::latch go(1);
   std::atomic<int> calls = 0;
   Witness<> quick;
-  const Result<HandlerRegistration> slow = pods.AddEventHandler({.on_add = [&](const Ptr<Pod>&, bool) {
-                                                                  ++calls;
-                                                                  go.wait();
-                                                                }},
+  const Result<HandlerRegistration> slow = pods.AddEventHandler({.on_add =
+                                                                     [&](const Ptr<Pod>&, bool) {
+                                                                       ++calls;
+                                                                       go.wait();
+                                                                     }},
                                                                 {.name = "slow"});
   const Result<HandlerRegistration> other = pods.AddEventHandler(quick.Handler());
   const auto watch = FirstList({PodAt("a", "1"), PodAt("b", "2")}, "10");

@@ -7,8 +7,8 @@ namespace kube::internal {
 ObjectForm::ObjectForm(const TypeInfo* type, NewObject (*make)(), ListFunction list) : type_(type), make_(make), list_(list) {
   if (type_ == nullptr) return;
   const NewObject probe = make_();
-  metadata_offset_ = static_cast<std::size_t>(reinterpret_cast<const char*>(MetadataOf(*type_, probe.get())) -
-                                              static_cast<const char*>(probe.get()));
+  metadata_offset_ =
+      static_cast<std::size_t>(reinterpret_cast<const char*>(MetadataOf(*type_, probe.get())) - static_cast<const char*>(probe.get()));
 }
 
 const meta::v1::ObjectMeta& ObjectForm::Metadata(const void* object) const {

@@ -219,6 +219,7 @@ char* FrameSplitter::Reserve(std::size_t size) {
     buffer_.erase(0, begin_);
     end_ -= begin_;
     scanned_ -= std::min(scanned_, begin_);
+    line_scanned_ -= std::min(line_scanned_, begin_);
     begin_ = 0;
   }
   if (buffer_.size() < end_ + size) buffer_.resize(std::max(end_ + size, std::min(buffer_.size() * 2, max_frame_ + size)));
@@ -262,13 +263,44 @@ Result<std::optional<std::string_view>> FrameSplitter::NextMessage() {
   return std::optional<std::string_view>(frame);
 }
 
+// Go servers write each event without any blanks, and a newline behind it. JSON has no raw newline in a string, so where events come like
+// that, the next newline ends the event. Several times faster than to look at every byte.
+std::optional<std::string_view> FrameSplitter::NextLine() {
+  constexpr std::string_view kCompact = "{\"type\":\"";
+  const char* const data = buffer_.data();
+  if (!lines_ || !std::string_view(data + begin_, end_ - begin_).starts_with(kCompact)) return std::nullopt;
+  line_scanned_ = std::max(line_scanned_, begin_);
+  const char* const newline = static_cast<const char*>(std::memchr(data + line_scanned_, '\n', end_ - line_scanned_));
+  if (newline == nullptr) {
+    line_scanned_ = end_;
+    return std::nullopt;
+  }
+  if (newline[-1] != '}') return std::nullopt;  // there are blanks between the tokens
+  const std::string_view frame(data + begin_, static_cast<std::size_t>(newline - data) - begin_);
+  begin_ += frame.size() + 1;
+  return frame;
+}
+
 Result<std::optional<std::string_view>> FrameSplitter::NextJson() {
   const char* const data = buffer_.data();
   if (depth_ == 0) {
+    if (begin_ < end_ && at_end_) {
+      lines_ = data[begin_] == '\n';
+      at_end_ = false;
+    }
     while (begin_ < end_ && IsBlank(data[begin_])) ++begin_;
     scanned_ = std::max(scanned_, begin_);
     if (begin_ == end_) return std::optional<std::string_view>();
     if (data[begin_] != '{') return Error::Decode("the watch stream is no sequence of JSON objects");
+    if (const std::optional<std::string_view> line = NextLine()) {
+      if (line->size() > max_frame_) return TooLarge();
+      return line;
+    }
+    // Half of a line. What ends as an object does may be an event without the end of its line: that has to be looked at byte by byte.
+    if (lines_ && line_scanned_ == end_ && data[end_ - 1] != '}') {
+      if (end_ - begin_ > max_frame_) return TooLarge();
+      return std::optional<std::string_view>();
+    }
   }
   while (scanned_ < end_) {
     const char c = data[scanned_++];
@@ -297,6 +329,7 @@ Result<std::optional<std::string_view>> FrameSplitter::NextJson() {
     } else if ((c == '}' || c == ']') && --depth_ == 0) {
       const std::string_view frame(data + begin_, scanned_ - begin_);
       begin_ = scanned_;
+      at_end_ = true;
       if (frame.size() > max_frame_) return TooLarge();
       return std::optional<std::string_view>(frame);
     }

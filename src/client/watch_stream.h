@@ -36,6 +36,8 @@ class FrameSplitter {
   using Found = Result<std::optional<std::string_view>>;
   Result<std::optional<std::string_view>> Find();
   Result<std::optional<std::string_view>> NextJson();
+  // The frame as a line, where the server writes one event to a line.
+  std::optional<std::string_view> NextLine();
   Result<std::optional<std::string_view>> NextMessage();
   Error TooLarge() const;
 
@@ -49,6 +51,9 @@ class FrameSplitter {
   int depth_ = 0;
   bool in_string_ = false;
   bool escaped_ = false;
+  bool at_end_ = false;           // of a frame: the next byte tells whether lines come
+  bool lines_ = false;            // a newline was right behind the frame before
+  std::size_t line_scanned_ = 0;  // how far NextLine has looked
   std::optional<Found> found_{};  // by Ready, for Next
 };
 

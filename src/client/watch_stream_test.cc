@@ -69,6 +69,34 @@ TEST(Contract10Framing, JsonObjectsDelimitThemselves) {
   EXPECT_THAT(Split(Framing::kJson, a + "{\"x", 3), ElementsAre(a, "partial"));
 }
 
+TEST(FrameSplitterTest, EventsThatAreLinesAreCutAtNewlines) {
+  const std::string a = R"({"type":"ADDED","object":{"a":"}{\"\\n"}})";
+  const std::string b = R"({"type":"MODIFIED","object":{"b":{}}})";
+  const std::string blanks = "{\"type\":\"ADDED\",\n \"object\": {\"c\": {}\n}}";
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{2}, std::size_t{9}, std::size_t{41}, std::size_t{1000}}) {
+    EXPECT_THAT(Split(Framing::kJson, a + "\n" + b + "\n" + a + "\n" + b + "\n", piece), ElementsAre(a, b, a, b)) << piece;
+    EXPECT_THAT(Split(Framing::kJson, a + "\n" + b + "\n" + blanks + "\n" + a, piece), ElementsAre(a, b, blanks, a)) << piece;
+    EXPECT_THAT(Split(Framing::kJson, a + "\n" + b + "\r\n" + a + "\r\n" + b, piece), ElementsAre(a, b, a, b)) << piece;
+    EXPECT_THAT(Split(Framing::kJson, a + "\n" + b + "\n" + R"({"type":"ADDED","obj)", piece), ElementsAre(a, b, "partial")) << piece;
+  }
+}
+
+TEST(FrameSplitterTest, AnEventDoesNotWaitForTheEndOfItsLine) {
+  const std::string a = R"({"type":"ADDED","object":{"a":{"b":{}}}})";
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{5}, std::size_t{1000}}) {
+    EXPECT_THAT(Split(Framing::kJson, a + "\n" + a + "\n" + a, piece), ElementsAre(a, a, a)) << piece;
+  }
+}
+
+TEST(FrameSplitterTest, ALineBeyondTheLimitIsRefused) {
+  const std::string a = R"({"type":"ADDED","object":{"a":""}})";
+  const std::string big = R"({"type":"ADDED","object":{"a":")" + std::string(200, 'x') + "\"}}";
+  for (const std::size_t piece : {std::size_t{10}, std::size_t{1000}}) {
+    EXPECT_THAT(Split(Framing::kJson, a + "\n" + big + "\n", piece, 100),
+                ElementsAre(a, "error: an event of the watch is larger than the limit of 100 bytes"));
+  }
+}
+
 TEST(Contract10Framing, WhatIsNoJsonIsSaid) {
   EXPECT_THAT(Split(Framing::kJson, "<html>", 100), ElementsAre("error: the watch stream is no sequence of JSON objects"));
 }

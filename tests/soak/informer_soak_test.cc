@@ -32,7 +32,8 @@
 #else
 #define KUBEXX_HAS_FEATURE(x) 0
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || KUBEXX_HAS_FEATURE(address_sanitizer) || KUBEXX_HAS_FEATURE(thread_sanitizer)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || KUBEXX_HAS_FEATURE(address_sanitizer) || \
+    KUBEXX_HAS_FEATURE(thread_sanitizer)
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // NOLINT: the sanitizers' own name
 #define KUBEXX_SANITIZED 1
 #endif
@@ -256,9 +257,9 @@ TEST(InformerSoakTest, NothingGrowsAndNothingIsLost) {
     stop.Cancel();
     threads.clear();
     ASSERT_TRUE(early);
-    std::printf("%d writes; after a quarter of the time: %zu KB, %zu threads, %zu descriptors; at the end: %zu KB, %zu threads, %zu descriptors\n",
-                soak.writes_.load(), early->bytes / 1024, early->threads, early->descriptors, late.bytes / 1024, late.threads,
-                late.descriptors);
+    std::printf(
+        "%d writes; after a quarter of the time: %zu KB, %zu threads, %zu descriptors; at the end: %zu KB, %zu threads, %zu descriptors\n",
+        soak.writes_.load(), early->bytes / 1024, early->threads, early->descriptors, late.bytes / 1024, late.threads, late.descriptors);
     EXPECT_LT(late.bytes, early->bytes + early->bytes / 5 + (std::size_t{2} << 20));
     EXPECT_LE(late.threads, early->threads + 2);
     EXPECT_LE(late.descriptors, early->descriptors + 8);

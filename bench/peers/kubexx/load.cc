@@ -96,8 +96,7 @@ void MakeKinds(const Client& client, const Flags& flags) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   Result<DynamicObject> definition = FromYaml<DynamicObject>(text);
   if (!definition) Fail(definition.error().ToString());
-  Result<DynamicObject> made =
-      client.Resource(Gvr{"apiextensions.k8s.io", "v1", "customresourcedefinitions"}).Create(ctx, *definition);
+  Result<DynamicObject> made = client.Resource(Gvr{"apiextensions.k8s.io", "v1", "customresourcedefinitions"}).Create(ctx, *definition);
   if (!made && !IsAlreadyExists(made.error())) Fail(made.error().ToString());
   for (int i = 0; i < 20; ++i) {
     Namespace ns;

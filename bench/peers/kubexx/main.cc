@@ -119,17 +119,17 @@ void Obey(Seen& seen) {
 template <typename T>
 int Run(InformerFactory& informers, const SharedInformer<T>& informer, std::int64_t start, bool verbose) {
   Seen seen;
-  Result<HandlerRegistration> registration = informer.AddEventHandler(
-      {.on_add = [&](const Ptr<T>&, bool) { ++seen.objects; },
-       .on_update =
-           [&](const Ptr<T>&, const Ptr<T>& object) {
-             const std::uint64_t version = std::strtoull(VersionOf(*object).str().c_str(), nullptr, 10);
-             {
-               MutexLock lock(seen.mutex);
-               seen.times.emplace_back(version, Nanoseconds());
-             }
-             ++seen.updates;
-           }});
+  Result<HandlerRegistration> registration =
+      informer.AddEventHandler({.on_add = [&](const Ptr<T>&, bool) { ++seen.objects; },
+                                .on_update =
+                                    [&](const Ptr<T>&, const Ptr<T>& object) {
+                                      const std::uint64_t version = std::strtoull(VersionOf(*object).str().c_str(), nullptr, 10);
+                                      {
+                                        MutexLock lock(seen.mutex);
+                                        seen.times.emplace_back(version, Nanoseconds());
+                                      }
+                                      ++seen.updates;
+                                    }});
   if (!registration) Fail(registration.error().ToString());
   const Context ctx = Context::Background();
   informers.Start(ctx);

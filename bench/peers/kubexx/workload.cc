@@ -27,12 +27,7 @@ constinit const KindInfo kKind{"bench.example.com", "v1", "Workload", "workloads
 
 }  // namespace
 
-constinit const TypeInfo Workload::kType{"bench.v1.Workload",
-                                         kFields,
-                                         std::size(kFields),
-                                         sizeof(Workload),
-                                         offsetof(Workload, unknown_fields),
-                                         TypeForm::kStruct,
-                                         &kKind};
+constinit const TypeInfo Workload::kType{
+    "bench.v1.Workload", kFields, std::size(kFields), sizeof(Workload), offsetof(Workload, unknown_fields), TypeForm::kStruct, &kKind};
 
 }  // namespace kube::bench

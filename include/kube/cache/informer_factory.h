@@ -85,7 +85,8 @@ class KUBE_EXPORT InformerFactory {
 
  private:
   class Impl;
-  std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, internal::ResourceTarget target, InformerOptions options);
+  std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, internal::ResourceTarget target,
+                                                 InformerOptions options);
   std::unique_ptr<Impl> impl_;
 };
 

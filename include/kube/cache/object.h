@@ -54,7 +54,8 @@ class KUBE_EXPORT ObjectForm {
  public:
   template <ObjectType T>
   static const ObjectForm& Of() {
-    static const ObjectForm form(TypeOf<T>(), [] { return NewObject(std::make_shared<T>()); }, &ListAs<T>);
+    static const ObjectForm form(
+        TypeOf<T>(), [] { return NewObject(std::make_shared<T>()); }, &ListAs<T>);
     return form;
   }
 
