@@ -20,7 +20,7 @@ namespace kube::internal {
 // Until `done()` holds; it is called with `mu` held.
 template <typename Predicate>
 bool WaitBounded(Mutex& mu, CondVar& cv, Predicate done) KUBE_NO_THREAD_SAFETY_ANALYSIS {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   MutexLock lock(mu);
   while (!done()) {
     if (!cv.WaitUntil(mu, limit) && !done()) return false;

@@ -11,7 +11,7 @@
 //   EXPECT_EQ(source->watches()[1].resource_version, "11");
 //
 // Requests that the script has no answer for wait until it has one, or until their context stops. Waits of tests are bounded: false after
-// half a minute of real time.
+// two minutes of real time.
 #pragma once
 
 #include <cstddef>
