@@ -38,7 +38,7 @@ class World {
   const Client& admin() const { return *admin_; }    // in real time; faults do not concern it
   const Client& client() const { return *client_; }  // of the informer
   Context virtual_time() const { return Context::Background(clock_); }
-  static Context RealTime() { return Context::Background().WithTimeout(std::chrono::seconds(30)); }
+  static Context RealTime() { return Context::Background().WithTimeout(std::chrono::seconds(120)); }
 
  private:
   void MakeNamespaces();
