@@ -18,7 +18,7 @@ using testing::FaultKind;
 constexpr const char* kNamespaces[] = {"red", "green", "default"};
 constexpr int kNames = 6;
 // Real time that waiting for threads may take before something is wrong; far more than it does.
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kPatience{120};
 
 ClientConfig ConfigOf(const ApiServer& server) {
   ClientConfig config = ToClientConfig(Kubeconfig::Parse(server.Kubeconfig()).value()).value();
