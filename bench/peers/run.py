@@ -314,15 +314,20 @@ def write(bench: Bench, out: Path, reasons: dict[str, str]) -> str:
         figures = {side.replace("-", "_"): bench.median(side, row) for side in SIDES}
         if any(value is not None for value in figures.values()):
             rows.append((row, {"name": row.name, "unit": row.unit, **figures}))
+    rounds = [len(runs) for runs in bench.samples.values()]
+    complete = min(rounds) == max(rounds) == bench.args.rounds
     result = {
-        "pods": bench.args.pods, "updates": bench.args.updates, "rounds": bench.args.rounds, "machine": machine(),
+        "pods": bench.args.pods, "updates": bench.args.updates, "rounds": max(rounds), "complete": complete, "machine": machine(),
         "missing": reasons,
         "rows": [figures for _, figures in rows],
         "samples": [{"side": side, "variant": variant, "runs": runs} for (side, variant), runs in bench.samples.items()],
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "peers.json").write_text(json.dumps(result, indent=1) + "\n")
-    text = f"{bench.args.pods} pods, {bench.args.updates} updates, medians of {bench.args.rounds} rounds, {machine()}.\n\n" + table(rows)
+    text = f"{bench.args.pods} pods, {bench.args.updates} updates, medians of {max(rounds)} rounds, {machine()}.\n"
+    if not complete:
+        text += f"The run was ended early: {bench.args.rounds} rounds were asked for, and some lines have fewer than others.\n"
+    text += "\n" + table(rows)
     text += "\nkube-rs has no protobuf: its figures in the lines of protobuf are of the same pods in JSON.\n"
     for side, reason in reasons.items():
         text += f"{side} is missing: {reason}\n"
