@@ -324,6 +324,10 @@ TEST_P(InformerServerTest, TheWatchEndsWithTheLastUser) {
     EXPECT_EQ(informers.status().size(), 1U);
   }
   EXPECT_THAT(informers.status(), IsEmpty());
+  // The I/O thread is told, and not waited for.
+  const Context patience = Patient();
+  while (client_->transport_stats().in_flight > 0 && patience.SleepFor(std::chrono::milliseconds(1))) {
+  }
   EXPECT_EQ(client_->transport_stats().in_flight, 0U);
   // And can be had again.
   const SharedInformer<ConfigMap> again = informers.For<ConfigMap>();
