@@ -121,9 +121,12 @@ void HandlerThread::Run() {
     }
     for (Notification& notification : batch) {
       if (removed_) return;
+      // Who waits for the last word sees nothing pending afterwards.
+      const bool last_word = notification.kind == Notification::Kind::kSynced;
+      if (last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
       Tell(notification);
       notification = {};  // an object that is gone should not wait for the end of the batch
-      in_hand_.fetch_sub(1, std::memory_order_relaxed);
+      if (!last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
     }
     // The first list may have been long; the block that it needed is not wanted again.
     if (batch.capacity() > 4096) batch = {};

@@ -1,6 +1,7 @@
 // Values that are decoded into shared structure.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,14 +34,29 @@ TEST(ValueInternerTest, EqualPartsAreHeldOnce) {
     EXPECT_TRUE(values.back() == Parse(ObjectText(i % 2, i), nullptr));
     EXPECT_EQ(ToJson(values.back()), ToJson(Parse(ObjectText(i % 2, i), nullptr)));
   }
-  const Value& a = values[17];
-  const Value& b = values[19];
-  const Value& c = values[18];
-  EXPECT_TRUE(a["spec"].object().SharesWith(b["spec"].object()));
-  EXPECT_FALSE(a["spec"].object().SharesWith(c["spec"].object()));
-  EXPECT_TRUE(a["spec"]["list"].list().SharesWith(c["spec"]["list"].list()));
-  EXPECT_TRUE(a["metadata"]["labels"].object().SharesWith(c["metadata"]["labels"].object()));
-  EXPECT_TRUE(a["spec"]["template"]["text"].string_value().SharesTextWith(c["spec"]["template"]["text"].string_value()));
+  // A part is held for a while, and from its second sighting on for good; which of the two a lookup meets depends on the secret. So there
+  // may be a few copies, but not one for each object.
+  const auto copies = [&](auto shares, std::size_t step) {
+    std::vector<const Value*> distinct;
+    for (std::size_t i = 1; i < values.size(); i += step) {
+      const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const Value* other) { return shares(*other, values[i]); });
+      if (!known) distinct.push_back(&values[i]);
+    }
+    return distinct.size();
+  };
+  const auto spec = [](const Value& a, const Value& b) { return a["spec"].object().SharesWith(b["spec"].object()); };
+  const auto list = [](const Value& a, const Value& b) { return a["spec"]["list"].list().SharesWith(b["spec"]["list"].list()); };
+  const auto labels = [](const Value& a, const Value& b) {
+    return a["metadata"]["labels"].object().SharesWith(b["metadata"]["labels"].object());
+  };
+  const auto text = [](const Value& a, const Value& b) {
+    return a["spec"]["template"]["text"].string_value().SharesTextWith(b["spec"]["template"]["text"].string_value());
+  };
+  EXPECT_LE(copies(spec, 2), 4U);
+  EXPECT_LE(copies(list, 1), 5U);
+  EXPECT_LE(copies(labels, 1), 5U);
+  EXPECT_LE(copies(text, 1), 5U);
+  EXPECT_FALSE(spec(values[17], values[18]));  // another template
   EXPECT_GT(interner.stats().hits, 0U);
 }
 
