@@ -41,13 +41,14 @@ class InternerTest : public ::testing::TestWithParam<Format> {
 TEST_P(InternerTest, EqualPartsAreHeldOnce) {
   Interner interner;
   std::vector<Pod> pods;
-  for (int i = 0; i < 20; ++i) pods.push_back(Decode(PodOf(i % 2, i), &interner));
-  EXPECT_TRUE(std::as_const(pods[18]).spec.containers.SharesWith(std::as_const(pods[16]).spec.containers));
-  EXPECT_TRUE(std::as_const(pods[18]).metadata.labels.SharesWith(std::as_const(pods[16]).metadata.labels));
-  EXPECT_FALSE(std::as_const(pods[18]).spec.containers.SharesWith(std::as_const(pods[17]).spec.containers));
+  // Which objects are the first to share depends on the secret; after so many all do.
+  for (int i = 0; i < 400; ++i) pods.push_back(Decode(PodOf(i % 2, i), &interner));
+  EXPECT_TRUE(std::as_const(pods[398]).spec.containers.SharesWith(std::as_const(pods[396]).spec.containers));
+  EXPECT_TRUE(std::as_const(pods[398]).metadata.labels.SharesWith(std::as_const(pods[396]).metadata.labels));
+  EXPECT_FALSE(std::as_const(pods[398]).spec.containers.SharesWith(std::as_const(pods[397]).spec.containers));
   // What differs only further out is shared further in.
   EXPECT_TRUE(
-      std::as_const(pods[18]).spec.containers[0].liveness_probe.SharesWith(std::as_const(pods[17]).spec.containers[0].liveness_probe));
+      std::as_const(pods[398]).spec.containers[0].liveness_probe.SharesWith(std::as_const(pods[397]).spec.containers[0].liveness_probe));
   EXPECT_GT(interner.stats().hits, 0U);
 }
 
@@ -96,14 +97,14 @@ TEST_P(InternerTest, ManyPartsMakeTheTableGrow) {
 
 TEST_P(InternerTest, PartsOfOneListAreShared) {
   PodList list;
-  for (int i = 0; i < 100; ++i) list.items.push_back(PodOf(i / 10, i));
+  for (int i = 0; i < 400; ++i) list.items.push_back(PodOf(i / 100, i));
   Interner interner;
   auto r = GetParam() == Format::kJson ? FromJson<PodList>(ToJson(list, {.indent = 1}).value(), {.interner = &interner})
                                        : FromProtobuf<PodList>(ToProtobuf(list).value(), {.interner = &interner});
   ASSERT_TRUE(r.ok()) << r.error().ToString();
   EXPECT_TRUE(*r == list);
   const PodList& got = *r;
-  EXPECT_TRUE(got.items[97].spec.containers.SharesWith(got.items[98].spec.containers));
+  EXPECT_TRUE(got.items[397].spec.containers.SharesWith(got.items[398].spec.containers));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, InternerTest, ::testing::Values(Format::kJson, Format::kProtobuf),
