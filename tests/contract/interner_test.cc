@@ -38,17 +38,34 @@ class InternerTest : public ::testing::TestWithParam<Format> {
   }
 };
 
+// How many of them are not held together with one before.
+template <typename Shares>
+std::size_t Copies(const std::vector<Pod>& pods, std::size_t step, Shares shares) {
+  std::vector<const Pod*> distinct;
+  for (std::size_t i = 0; i < pods.size(); i += step) {
+    if (!std::any_of(distinct.begin(), distinct.end(), [&](const Pod* other) { return shares(*other, pods[i]); })) {
+      distinct.push_back(&pods[i]);
+    }
+  }
+  return distinct.size();
+}
+
 TEST_P(InternerTest, EqualPartsAreHeldOnce) {
   Interner interner;
   std::vector<Pod> pods;
-  // Which objects are the first to share depends on the secret; after so many all do.
-  for (int i = 0; i < 400; ++i) pods.push_back(Decode(PodOf(i % 2, i), &interner));
-  EXPECT_TRUE(std::as_const(pods[398]).spec.containers.SharesWith(std::as_const(pods[396]).spec.containers));
-  EXPECT_TRUE(std::as_const(pods[398]).metadata.labels.SharesWith(std::as_const(pods[396]).metadata.labels));
-  EXPECT_FALSE(std::as_const(pods[398]).spec.containers.SharesWith(std::as_const(pods[397]).spec.containers));
+  for (int i = 0; i < 100; ++i) pods.push_back(Decode(PodOf(i % 2, i), &interner));
+  const auto containers = [](const Pod& a, const Pod& b) { return a.spec.containers.SharesWith(b.spec.containers); };
+  const auto labels = [](const Pod& a, const Pod& b) { return a.metadata.labels.SharesWith(b.metadata.labels); };
+  const auto probe = [](const Pod& a, const Pod& b) {
+    return a.spec.containers[0].liveness_probe.SharesWith(b.spec.containers[0].liveness_probe);
+  };
+  // A part is held for a while, and from its second sighting on for good; which of the two a lookup meets depends on the secret. So there
+  // may be a few copies, but not one for each object.
+  EXPECT_LE(Copies(pods, 2, containers), 4U);
+  EXPECT_LE(Copies(pods, 2, labels), 4U);
   // What differs only further out is shared further in.
-  EXPECT_TRUE(
-      std::as_const(pods[398]).spec.containers[0].liveness_probe.SharesWith(std::as_const(pods[397]).spec.containers[0].liveness_probe));
+  EXPECT_FALSE(containers(pods[98], pods[97]));
+  EXPECT_LE(Copies(pods, 1, probe), 6U);
   EXPECT_GT(interner.stats().hits, 0U);
 }
 
@@ -104,7 +121,9 @@ TEST_P(InternerTest, PartsOfOneListAreShared) {
   ASSERT_TRUE(r.ok()) << r.error().ToString();
   EXPECT_TRUE(*r == list);
   const PodList& got = *r;
-  EXPECT_TRUE(got.items[397].spec.containers.SharesWith(got.items[398].spec.containers));
+  std::size_t shared = 0;
+  for (std::size_t i = 301; i < 400; ++i) shared += got.items[i].spec.containers.SharesWith(got.items[i - 1].spec.containers) ? 1 : 0;
+  EXPECT_GE(shared, 95U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, InternerTest, ::testing::Values(Format::kJson, Format::kProtobuf),
