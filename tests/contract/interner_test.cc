@@ -1,6 +1,10 @@
 // Decoding into shared structure, on real kinds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "kube/api/core/v1.h"
 #include "kube/codec/interner.h"
 #include "kube/codec/json.h"
