@@ -51,7 +51,9 @@ int main(int argc, char** argv) {
 
   informers.Start(ctx);
   if (Result<void> synced = informers.WaitForSync(ctx); !synced) return ctx.stopped() ? 0 : Fail(synced.error());
-  std::cerr << "pod_informer: the cache is complete: " << pods.status() << std::endl;
+  // The handler has a thread of its own: it may still be telling what is there.
+  if (Result<void> told = registration->WaitForSync(ctx); !told) return ctx.stopped() ? 0 : Fail(told.error());
+  std::cerr << "pod_informer: the cache is complete: " + pods.status().ToString() + "\n";
   ctx.WaitUntilStopped();
   return 0;
 }
