@@ -59,6 +59,7 @@ inline const FieldInfo* FindByKeyText(const TypeInfo& type, const char* key, std
   for (std::uint16_t n = 0; n < type.field_count; ++n, ++i) {
     if (i >= type.field_count) i = 0;
     std::string_view name = type.fields[i].json_name;
+    if (name.empty()) continue;  // an inlined struct
     if (name.size() < left && key[name.size()] == '"' && key[0] == name[0] && EqualBytes(key, name.data(), name.size())) {
       hint = static_cast<std::uint16_t>(i + 1);
       return &type.fields[i];

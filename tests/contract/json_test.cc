@@ -37,6 +37,13 @@ TEST(JsonTest, ReadsFieldsIncludingInlinedOnes) {
   EXPECT_EQ(pod->status.start_time.ToString(), "2024-05-06T07:08:09Z");
 }
 
+TEST(JsonTest, AnEmptyNameIsNoInlinedStruct) {
+  const auto pod = FromJson<core::v1::Pod>(R"({"spec":{"volumes":[{"name":"v","":1}]}})");
+  ASSERT_TRUE(pod.ok()) << pod.error().ToString();
+  EXPECT_EQ(pod->spec.volumes[0].name, "v");
+  EXPECT_FALSE(FromJson<core::v1::Pod>(R"({"spec":{"volumes":[{"":1}]}})", {.strict = true}).ok());
+}
+
 TEST(JsonTest, WritesKindFirstAndLeavesEmptyFieldsOut) {
   Deployment d;
   d.metadata.name = "web";
