@@ -96,6 +96,10 @@ class HttpServer::Impl {
   }
 
   void CloseConnections() {
+    {
+      MutexLock lock(mu_);
+      ++closings_;
+    }
     for (const std::unique_ptr<Loop>& loop : loops_) {
       asio::post(loop->io, [&loop = *loop] { loop.CloseAll(); });
     }
@@ -134,9 +138,10 @@ class HttpServer::Impl {
   void Accept() KUBE_REQUIRES(mu_) {
     Loop& loop = *loops_[next_loop_++ % loops_.size()];
     acceptor_->async_accept(loop.io, [this, &loop, acceptor = acceptor_, generation = generation_](error_code ec, tcp::socket socket) {
-      if (!ec) Adopt(loop, std::move(socket));
       MutexLock lock(mu_);
+      // A connection that was accepted while the server stopped to listen dies here with its socket.
       if (stopping_ || generation != generation_ || !acceptor->is_open()) return;
+      if (!ec) Adopt(loop, std::move(socket));
       if (!ec || ec == asio::error::connection_aborted) return Accept();
       // Out of file descriptors, as a rule: again when some may be free.
       retry_ = std::make_unique<asio::steady_timer>(loops_[0]->io, std::chrono::milliseconds(20));
@@ -147,7 +152,7 @@ class HttpServer::Impl {
     });
   }
 
-  void Adopt(Loop& loop, tcp::socket socket) {
+  void Adopt(Loop& loop, tcp::socket socket) KUBE_REQUIRES(mu_) {
     connections_.fetch_add(1);
     auto connection = std::make_shared<Connection>(
         loop.io, std::move(socket), loop.buffers,
@@ -155,8 +160,13 @@ class HttpServer::Impl {
             .options = options_, .handler = handler_, .tls = tls_, .on_closed = [this, &loop](const std::shared_ptr<Connection>& closed) {
               if (loop.connections.erase(closed) > 0) connections_.fetch_sub(1);
             }});
-    asio::post(loop.io, [this, &loop, connection = std::move(connection)] {
-      if (loop.stopping) {
+    asio::post(loop.io, [this, &loop, connection = std::move(connection), closings = closings_] {
+      // CloseConnections() does not find it among the loop's connections before this point.
+      const bool closed_meanwhile = [&] {
+        MutexLock lock(mu_);
+        return closings != closings_;
+      }();
+      if (loop.stopping || closed_meanwhile) {
         connections_.fetch_sub(1);
         return;
       }
@@ -178,6 +188,7 @@ class HttpServer::Impl {
   std::unique_ptr<asio::steady_timer> retry_ KUBE_GUARDED_BY(mu_);
   std::size_t next_loop_ KUBE_GUARDED_BY(mu_) = 0;
   std::uint64_t generation_ KUBE_GUARDED_BY(mu_) = 0;  // of listening
+  std::uint64_t closings_ KUBE_GUARDED_BY(mu_) = 0;    // calls of CloseConnections
   bool stopping_ KUBE_GUARDED_BY(mu_) = false;
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
 #include <stdexcept>
 #include <string>
 
@@ -387,6 +388,43 @@ TEST_P(HttpServerTest, FaultsOfTheWholeServer) {
     server->StopListening();
     EXPECT_FALSE(RawClient(port).connected());
   }
+}
+
+// Also those that the kernel had already, or that were on the way to their thread.
+TEST_P(HttpServerTest, NoConnectionSurvivesWhenTheServerRefusesAndCloses) {
+  HttpServerOptions options = Options();
+  options.io_threads = 2;
+  const auto server = StartServer(options, [](const std::shared_ptr<HttpExchange>& exchange) { exchange->Reply({.body = "x"}); });
+  server->StopListening();
+  std::atomic<bool> stop = false;
+  std::atomic<int> connected = 0;
+  std::atomic<int> round = 0;
+  Thread callers("callers", [&] {
+    std::deque<RawClient> clients;  // they stay until the round was looked at: only the server may close
+    for (int mine = 0; !stop;) {
+      if (const int now = round; mine != now) {
+        clients.clear();
+        mine = now;
+      }
+      if (clients.size() == 16) continue;
+      if (clients.emplace_back(server->port()).connected()) {
+        ++connected;
+      } else {
+        clients.pop_back();
+      }
+    }
+  });
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    const int before = connected;
+    EXPECT_TRUE(server->Listen().ok());
+    EXPECT_TRUE(Eventually([&] { return connected > before; }));
+    server->StopListening();
+    server->CloseConnections();
+    EXPECT_TRUE(Eventually([&] { return server->connections() == 0; })) << "round " << i;
+    ++round;
+  }
+  stop = true;
+  callers.Join();
 }
 
 }  // namespace
