@@ -200,7 +200,7 @@ class Reader {
     auto& list = *static_cast<meta::v1::List*>(out.typed.mutable_data());
     bool fine = true;
     for (std::size_t i = 0; i < list.items.size(); ++i) {
-      String text = std::as_const(list.items)[i].text;
+      String text = std::as_const(list.items)[i].text();
       std::string where = out.where + ": items[" + std::to_string(i) + ']';
       ReadObject item;
       Raw raw = HasProtobufEnvelope(text.view()) ? Raw{.protobuf = text.view()} : Raw{.json = text.view()};

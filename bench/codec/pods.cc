@@ -131,7 +131,7 @@ Pod MakePod(int i, int deployments, bool managed_fields) {
       e.api_version = "v1";
       e.time = meta.creation_timestamp;
       e.fields_type = "FieldsV1";
-      e.fields_v1.text = String(fields);
+      e.fields_v1 = String(fields);
       return e;
     };
     auto status = entry(OwnedStatus());

@@ -159,7 +159,7 @@ TEST(ApiServerWatchTest, JsonFramesDecode) {
   Result<meta::v1::WatchEvent> event = FromJson<meta::v1::WatchEvent>(stream.Line());
   ASSERT_TRUE(event.ok()) << event.error().ToString();
   EXPECT_EQ(event->type, "ADDED");
-  Result<core::v1::ConfigMap> object = FromJson<core::v1::ConfigMap>(event->object.text);
+  Result<core::v1::ConfigMap> object = FromJson<core::v1::ConfigMap>(event->object.text());
   ASSERT_TRUE(object.ok()) << object.error().ToString();
   EXPECT_EQ(object->data, (Map<String>{{"k", "line\nline \"\u2028"}}));
 }

@@ -164,7 +164,15 @@ class HttpWatchStream : public WatchStream {
     body_->Close();
   }
 
-  bool Ready() const override { return over_ || stopped_ || splitter_.Ready(); }
+  bool Ready() const override {
+    while (!over_ && !stopped_ && !splitter_.Ready()) {
+      if (!body_->Ready()) return false;
+      const Result<std::size_t> got = body_->Read(Context::Background(), splitter_.Reserve(kReadBytes), kReadBytes);
+      if (!got || *got == 0) return true;  // it was closed just now: the next Read says so again
+      splitter_.Commit(*got);
+    }
+    return true;
+  }
 
  private:
   // Nothing at the end of the watch.

@@ -155,11 +155,15 @@ class PiecesBody : public BodyStream {
     return pieces_[next_++].copy(buffer, size);
   }
   void Close() override { closed_ = true; }
+  bool Ready() const override { return next_ < at_hand_; }
+  // So many pieces came already.
+  void SetAtHand(std::size_t pieces) { at_hand_ = pieces; }
 
  private:
   std::vector<std::string> pieces_;
   std::optional<Error> end_;
   std::size_t next_ = 0;
+  std::size_t at_hand_ = 0;
   bool closed_ = false;
 };
 
@@ -329,6 +333,31 @@ TEST(WatchStreamTest, IsReadyWhereAWholeEventIsHere) {
   EXPECT_EQ(next(*stream), "b");
   stream->Stop();
   EXPECT_TRUE(stream->Ready());
+}
+
+// Bytes that came and were not read yet count, where they make an event whole.
+TEST(WatchStreamTest, LooksAtWhatHasCome) {
+  const std::string a = Event("ADDED", "a"), b = Event("ADDED", "b");
+  ResourceTarget target;
+  target.type = &Pod::kType;
+  HttpResponse response;
+  response.headers.Add("Content-Type", "application/json");
+  auto body = std::make_unique<PiecesBody>(std::vector<std::string>{a.substr(0, 9), a.substr(9), b.substr(0, 9), b.substr(9)});
+  PiecesBody& pieces = *body;
+  response.stream = std::move(body);
+  const std::unique_ptr<WatchStream> stream = MakeWatchStream(target, {}, "watch pods", std::move(response)).value();
+  EXPECT_FALSE(stream->Ready());
+  pieces.SetAtHand(3);
+  EXPECT_TRUE(stream->Ready());
+  Pod pod;
+  WatchEventType type{};
+  std::optional<Error> error;
+  EXPECT_TRUE(stream->Next(Ctx(), type, &pod, error).value());
+  EXPECT_EQ(pod.metadata.name, "a");
+  EXPECT_FALSE(stream->Ready()) << "half of b is here";
+  EXPECT_TRUE(stream->Next(Ctx(), type, &pod, error).value());
+  EXPECT_EQ(pod.metadata.name, "b");
+  EXPECT_FALSE(stream->Next(Ctx(), type, &pod, error).value());
 }
 
 TEST(FrameSplitterTest, LookingAheadLosesNothing) {

@@ -107,7 +107,8 @@ class Footprint::Walk {
     if constexpr (std::is_same_v<T, String>) {
       return Text(value);
     } else if constexpr (std::is_same_v<T, RawJson>) {
-      return Text(value.text);
+      if (value.base() == nullptr) return Text(value.text());
+      return Block(Read<const void*>(&value), value.heap_bytes(), value.SoleOwner(), [&] { return Text(*value.base()); });
     } else if constexpr (std::is_same_v<T, IntOrString>) {
       return Text(value.string_value());
     } else if constexpr (std::is_same_v<T, Quantity>) {

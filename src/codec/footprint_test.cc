@@ -58,7 +58,7 @@ TEST(FootprintTest, EveryKindOfBlockCounts) {
   EXPECT_EQ(extra([](Node& n) { n.text = "short"; }), 0U);
   EXPECT_EQ(extra([](Node& n) { n.text = kLongText; }), text);
   EXPECT_EQ(extra([](Node& n) { n.bytes = kLongText; }), text);
-  EXPECT_EQ(extra([](Node& n) { n.raw.text = kOtherLongText; }), other);
+  EXPECT_EQ(extra([](Node& n) { n.raw = kOtherLongText; }), other);
   EXPECT_EQ(extra([](Node& n) { n.int_or_string = kLongText; }), text);
   EXPECT_EQ(extra([](Node& n) { n.leaf.name = kLongText; }), text);
   EXPECT_EQ(extra([](Node& n) { n.optional_text = String(kLongText); }), text);

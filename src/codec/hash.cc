@@ -52,7 +52,8 @@ std::uint64_t HashScalar(const T& v) {
   } else if constexpr (std::is_same_v<T, IntOrString>) {
     return v.is_string() ? HashText(v.string_value(), kText) : HashInteger(std::int64_t{v.int_value()}, kNumber);
   } else if constexpr (std::is_same_v<T, RawJson>) {
-    return HashText(v.text, kText);
+    std::string whole;
+    return HashText(v.View(whole), kText);
   } else {
     return HashText(v, kText);
   }

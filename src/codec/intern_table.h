@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kube/codec/interner.h"
+#include "kube/value/raw.h"
 #include "kube/value/shared.h"
 #include "kube/value/string.h"
 #include "value/field_access.h"
@@ -46,9 +47,21 @@ class InternTable {
 
   // Each looks up `bytes` as a part of that type, gives a new reference where it is found, and the key to Add it with otherwise.
   // `selection`: id of the node that the part is decoded under, 0 for none.
-  Verdict FindString(std::string_view bytes, String& out, Key& key) { return FindText(bytes, 1, out, key); }
-  // JSON that becomes a text: what is found was checked, and is compact. Not to be mixed with texts that just look like it.
-  Verdict FindRawJson(std::string_view json, String& out, Key& key) { return FindText(json, 2, out, key); }
+  Verdict FindString(std::string_view bytes, String& out, Key& key) {
+    key = MakeKey(bytes, 1);
+    const Slot* slot = Find(key, bytes.size());
+    if (slot == nullptr) return Sighted(key);
+    out = slot->text()->text();
+    return Verdict::kFound;
+  }
+  // JSON that stays a text. From JSON, what is found was checked, and is compact: not to be mixed with texts that just look like it.
+  Verdict FindRawJson(Format format, std::string_view json, RawJson& out, Key& key) {
+    key = MakeKey(json, format == Format::kJson ? 2 : 3);
+    const Slot* slot = Find(key, json.size());
+    if (slot == nullptr) return Sighted(key);
+    out = *slot->text();
+    return Verdict::kFound;
+  }
   Verdict FindBox(Format format, const TypeInfo& type, std::uint64_t selection, std::string_view bytes, BoxRep*& out, Key& key) {
     key = MakeKey(bytes, Salt(format, &type, FieldKind::kMessage, FieldShape::kOptional), selection);
     const Slot* slot = Find(key, bytes.size());
@@ -75,6 +88,8 @@ class InternTable {
 
   // Each takes a reference of its own. Nothing happens where nobody had asked.
   void AddString(Verdict verdict, const Key& key, const String& text);
+  // Of a text that was not found. Where it is nearly equal to an earlier one, what differs is kept instead of all of it.
+  RawJson MakeRawJson(Verdict verdict, const Key& key, std::string_view text);
   void AddBox(Verdict verdict, const Key& key, const TypeInfo& type, BoxRep* rep);
   void AddArray(Verdict verdict, const Key& key, const FieldInfo& field, ArrayRep* rep);
 
@@ -87,18 +102,18 @@ class InternTable {
     void* rep;
     const void* info;  // TypeInfo of a box, FieldInfo of an array
   };
-  // A String, or a block and its table. Which of them is told by two low bits of the key that are no part of the comparison.
+  // A text, or a block and its table. Which of them is told by two low bits of the key that are no part of the comparison.
   struct Slot {
     Key key{0, 0};
     union {
-      unsigned char text_bytes[sizeof(String)];
+      unsigned char text_bytes[sizeof(RawJson)];
       Part part;
     };
     Slot() : part{nullptr, nullptr} {}
     bool Has(const Key& k) const { return key.low == k.low && (key.high & ~std::uint64_t{3}) == k.high; }
     Kind kind() const { return static_cast<Kind>(key.high & 3); }
-    const String* text() const { return reinterpret_cast<const String*>(text_bytes); }
-    String* text() { return reinterpret_cast<String*>(text_bytes); }
+    const RawJson* text() const { return reinterpret_cast<const RawJson*>(text_bytes); }
+    RawJson* text() { return reinterpret_cast<RawJson*>(text_bytes); }
   };
   static_assert(sizeof(Slot) == 32);
 
@@ -110,13 +125,6 @@ class InternTable {
     XXH128_hash_t h = XXH3_128bits_withSecret(bytes.data(), bytes.size(), secret_, sizeof secret_);
     // The salt keeps equal bytes of different types apart; the secret keeps it unpredictable.
     return {h.low64 ^ (salt * 0x9e3779b97f4a7c15ULL), (h.high64 + salt + selection * 0xd6e8feb86659fd94ULL) & ~std::uint64_t{3}};
-  }
-  Verdict FindText(std::string_view bytes, std::uint64_t salt, String& out, Key& key) {
-    key = MakeKey(bytes, salt);
-    const Slot* slot = Find(key, bytes.size());
-    if (slot == nullptr) return Sighted(key);
-    out = *slot->text();
-    return Verdict::kFound;
   }
   const Slot* Find(const Key& key, std::size_t bytes) {
     ++lookups_;
@@ -144,6 +152,7 @@ class InternTable {
     return Verdict::kFirst;
   }
   void MoreSightings();
+  std::size_t BaseIndex(std::string_view text) const;
   static std::size_t RecentIndex(const Key& key) { return (key.high >> 40) % kRecent; }
   Slot& Place(Verdict verdict, const Key& key, Kind kind);
   Slot& PlaceForGood(const Key& key, Kind kind);
@@ -154,6 +163,8 @@ class InternTable {
   static constexpr std::size_t kFewestSightings = 1 << 11;  // powers of two
   static constexpr std::size_t kMostSightings = 1 << 16;
   static constexpr std::size_t kRecent = 256;
+  static constexpr std::size_t kBases = 64;
+  static constexpr std::size_t kFewestForDifference = 128;  // bytes of a text
 
   alignas(64) unsigned char secret_[192];
   std::vector<Slot> slots_;
@@ -162,6 +173,7 @@ class InternTable {
   std::vector<std::uint32_t> sighted_;
   std::size_t first_sightings_ = 0;  // since the fingerprints had room for more
   std::vector<Slot> recent_;
+  std::vector<String> bases_;  // texts that others may differ from a little, by how they begin and how long they are
   std::uint64_t lookups_ = 0, hits_ = 0, hit_bytes_ = 0;
 };
 

@@ -35,7 +35,7 @@ void ReleasePart(const FieldInfo& field, ArrayRep* rep) {
 
 }  // namespace
 
-InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kFewestSightings), recent_(kRecent) {
+InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kFewestSightings), recent_(kRecent), bases_(kBases) {
   std::memcpy(secret_, ProcessSecret(), sizeof secret_);
 }
 
@@ -46,7 +46,37 @@ InternTable::~InternTable() {
 
 void InternTable::AddString(Verdict verdict, const Key& key, const String& text) {
   if (verdict == Verdict::kNotAsked) return;
-  new (Place(verdict, key, Kind::kString).text_bytes) String(text);
+  new (Place(verdict, key, Kind::kString).text_bytes) RawJson(text);
+}
+
+RawJson InternTable::MakeRawJson(Verdict verdict, const Key& key, std::string_view text) {
+  RawJson made;
+  if (text.size() < kFewestForDifference) {
+    made = String(text);
+  } else {
+    String& base = bases_[BaseIndex(text)];
+    const std::string_view other = base.view();
+    const std::size_t least = std::min(text.size(), other.size());
+    const std::size_t prefix =
+        static_cast<std::size_t>(std::mismatch(text.begin(), text.begin() + least, other.begin()).first - text.begin());
+    const std::size_t suffix = static_cast<std::size_t>(
+        std::mismatch(text.rbegin(), text.rbegin() + static_cast<std::ptrdiff_t>(least - prefix), other.rbegin()).first - text.rbegin());
+    if (prefix == text.size() && prefix == other.size()) {
+      made = base;
+    } else if (prefix + suffix >= text.size() / 4 * 3) {
+      made = RawJson::Difference(base, text, prefix, suffix);
+    } else {
+      base = String(text);
+      made = base;
+    }
+  }
+  if (verdict != Verdict::kNotAsked) new (Place(verdict, key, Kind::kString).text_bytes) RawJson(made);
+  return made;
+}
+
+std::size_t InternTable::BaseIndex(std::string_view text) const {
+  const std::string_view beginning = text.substr(0, 48);
+  return (XXH3_64bits_withSecret(beginning.data(), beginning.size(), secret_, sizeof secret_) + text.size() / 64) % kBases;
 }
 
 void InternTable::AddBox(Verdict verdict, const Key& key, const TypeInfo& type, BoxRep* rep) {
@@ -133,6 +163,9 @@ void InternTable::Sweep() {
         dropped = true;
       }
     }
+  }
+  for (String& base : bases_) {
+    if (base.SoleOwner()) base.clear();
   }
   std::size_t capacity = slots_.size();
   while (capacity > kSmallest && used_ * 8 < capacity) capacity /= 2;

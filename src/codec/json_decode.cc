@@ -218,7 +218,7 @@ class JsonDecoder {
     std::string_view part;
     std::uint32_t end = 0;
     if (table_ != nullptr && !t_.AtEnd() && PartText(part, end) && part.size() > String::kInlineCapacity) {
-      verdict = table_->FindRawJson(part, out.text, key);
+      verdict = table_->FindRawJson(InternTable::Format::kJson, part, out, key);
       if (verdict == Verdict::kFound) {
         t_.pos = end;
         return true;
@@ -227,8 +227,7 @@ class JsonDecoder {
     std::string_view compact;
     std::string_view problem;
     if (!t_.ReadRaw(0, scratch_, compact, problem)) return Malformed(path, problem);
-    out.text = String(compact);
-    if (table_ != nullptr) table_->AddString(verdict, key, out.text);
+    out = verdict == Verdict::kNotAsked ? RawJson(String(compact)) : table_->MakeRawJson(verdict, key, compact);
     return true;
   }
   template <typename T>

@@ -131,10 +131,10 @@ class JsonEncoder {
   bool Scalar(FieldKind, const RawJson& raw, const Path* path) {
     if (raw.empty()) return w_.Null(), true;
     JsonTokens tokens;
-    std::string scratch;
+    std::string whole, scratch;
     std::string_view compact;
     std::string_view problem = "not JSON";
-    if (!tokens.Load(raw.text.view()) || !tokens.ReadRaw(0, scratch, compact, problem) || !tokens.AtEnd()) {
+    if (!tokens.Load(raw.View(whole)) || !tokens.ReadRaw(0, scratch, compact, problem) || !tokens.AtEnd()) {
       error_ = At(path, "holds bytes that are not JSON: " + std::string(problem));
       return false;
     }

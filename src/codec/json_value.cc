@@ -287,7 +287,12 @@ std::string ToJson(const Value& value, const JsonFormat& format) {
   return out;
 }
 
-RawJson ToRawJson(const Value& value) { return {String(ToJson(value))}; }
+Result<Value> ParseJson(const RawJson& raw) {
+  std::string whole;
+  return ParseJson(raw.View(whole));
+}
+
+RawJson ToRawJson(const Value& value) { return RawJson(String(ToJson(value))); }
 
 Result<Value> ToValue(const TypeInfo& type, const void* object) {
   std::string text;

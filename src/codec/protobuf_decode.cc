@@ -416,7 +416,15 @@ class ProtobufDecoder {
   bool Scalar(FieldKind, RawJson& out, WireReader& r, const char* start, const Path* path) {
     std::string_view raw;
     std::uint64_t unused[2] = {};
-    return Small(r, unused, raw, start, path) && Text(raw, false, out.text, start, path);
+    if (!Small(r, unused, raw, start, path)) return false;
+    if (table_ == nullptr || raw.size() <= String::kInlineCapacity) {
+      out = String(raw);
+      return true;
+    }
+    InternTable::Key key{};
+    const Verdict verdict = table_->FindRawJson(InternTable::Format::kProtobuf, raw, out, key);
+    if (verdict != Verdict::kFound) out = table_->MakeRawJson(verdict, key, raw);
+    return true;
   }
 
   // The small messages of scalars: numbers in fields 1 and 2, text in field 1 or 3.

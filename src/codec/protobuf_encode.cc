@@ -219,7 +219,8 @@ class ProtobufEncoder {
   }
   void Scalar(std::uint32_t number, const RawJson& raw) {
     std::size_t before = b_.size();
-    if (!raw.empty()) b_.Text(1, raw.text.view());
+    std::string whole;
+    if (!raw.empty()) b_.Text(1, raw.View(whole));
     Close(number, before, true);
   }
 };

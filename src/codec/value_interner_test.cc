@@ -140,7 +140,7 @@ TEST(ValueInternerTest, RawJsonAndATextThatLooksLikeItAreNotMixed) {
     Result<patch_test::Thing> thing = FromJson<patch_test::Thing>(text, {.interner = &interner});
     ASSERT_TRUE(thing.ok()) << thing.error().ToString();
     EXPECT_EQ(thing->metadata.annotations["a"], R"({"any": "thing", "more": 1})");
-    EXPECT_EQ(thing->spec.raw.text, R"({"any":"thing","more":1})");
+    EXPECT_EQ(thing->spec.raw.text(), R"({"any":"thing","more":1})");
   }
 }
 

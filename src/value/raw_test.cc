@@ -24,6 +24,56 @@ TEST(RawJsonTest, ComparesItsText) {
   EXPECT_FALSE(a.empty());
 }
 
+TEST(RawJsonTest, ADifferenceIsTheWholeText) {
+  const String base(R"({"f:status":{"k:{\"ip\":\"10.0.0.1\"}":{},"f:phase":{}}})");
+  const std::string text = R"({"f:status":{"k:{\"ip\":\"10.0.22.133\"}":{},"f:phase":{}}})";
+  const std::size_t prefix = text.find("22"), suffix = text.size() - text.find("\\\"}");
+  RawJson raw = RawJson::Difference(base, text, prefix, suffix);
+  ASSERT_NE(raw.base(), nullptr);
+  EXPECT_TRUE(raw.base()->SharesTextWith(base));
+  EXPECT_EQ(raw.text(), text);
+  std::string scratch = "old";
+  EXPECT_EQ(raw.View(scratch), text);
+  EXPECT_FALSE(raw.empty());
+  EXPECT_LT(raw.heap_bytes(), text.size());
+  EXPECT_EQ(raw, RawJson(String(text)));
+  EXPECT_EQ(RawJson(String(text)), raw);
+  EXPECT_NE(raw, RawJson(base));
+  EXPECT_EQ(raw, RawJson::Difference(base, text, 1, 1));
+
+  EXPECT_TRUE(raw.SoleOwner());
+  RawJson copy = raw;
+  EXPECT_FALSE(raw.SoleOwner());
+  EXPECT_TRUE(copy.SharesWith(raw));
+  raw = String("{}");
+  EXPECT_TRUE(copy.SoleOwner());
+  const RawJson moved = std::move(copy);
+  EXPECT_EQ(moved.text(), text);
+  EXPECT_TRUE(copy.empty());  // NOLINT(bugprone-use-after-move)
+  raw = moved;
+  raw = raw;  // NOLINT(clang-diagnostic-self-assign-overloaded)
+  EXPECT_EQ(raw.text(), text);
+}
+
+TEST(RawJsonTest, DifferencesAtTheEdges) {
+  const String base("0123456789");
+  EXPECT_EQ(RawJson::Difference(base, "abc", 0, 0).text(), "abc");
+  EXPECT_EQ(RawJson::Difference(base, "0123", 4, 0).text(), "0123");
+  EXPECT_EQ(RawJson::Difference(base, "6789", 0, 4).text(), "6789");
+  EXPECT_EQ(RawJson::Difference(base, "0189", 2, 2).text(), "0189");
+}
+
+TEST(RawJsonTest, CopiesOfADifferenceLiveInManyThreads) {
+  const RawJson raw = RawJson::Difference(String(kLongText), std::string(kLongText) + "!", kLongText.size(), 0);
+  InThreads([&](int) {
+    for (int i = 0; i < 1000; ++i) {
+      const RawJson copy = raw;
+      if (copy.text().size() != kLongText.size() + 1) ADD_FAILURE();
+    }
+  });
+  EXPECT_TRUE(raw.SoleOwner());
+}
+
 TEST(UnknownFieldsTest, IsEmptyByDefaultAndAllZeroBytes) {
   UnknownFields fields;
   unsigned char zero[sizeof fields] = {};

@@ -132,7 +132,7 @@ inline Node FullNode() {
   n.micro_time = MicroTime::FromUnixMicros(1'700'000'000'123'456);
   n.duration = std::chrono::minutes(90);
   n.int_or_string = IntOrString(kOtherLongText);
-  n.raw.text = R"({"apiVersion":"v1","kind":"Something"})";
+  n.raw = R"({"apiVersion":"v1","kind":"Something"})";
   n.leaf.name = kLongText;
   n.leaf.port = 80;
   n.optional_text = String(kLongText);

@@ -213,7 +213,7 @@ TEST(JsonTest, NullIsAbsent) {
 
 TEST(JsonTest, RawFieldsThatAreNotJsonAreRefusedWhenWritten) {
   apps::v1::ControllerRevision revision;
-  revision.data.text = "{\"a\":";
+  revision.data = "{\"a\":";
   auto r = ToJson(revision);
   ASSERT_FALSE(r.ok());
   EXPECT_THAT(r.error().ToString(), HasSubstr("data: "));

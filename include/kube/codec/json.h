@@ -49,7 +49,7 @@ Result<std::string> ToJson(const T& object, const JsonFormat& format = {}) {
 // ---- Any JSON ----
 KUBE_EXPORT Result<Value> ParseJson(std::string_view text, const DecodeOptions& options = {});
 KUBE_EXPORT std::string ToJson(const Value& value, const JsonFormat& format = {});
-inline Result<Value> ParseJson(const RawJson& raw) { return ParseJson(raw.text.view()); }
+KUBE_EXPORT Result<Value> ParseJson(const RawJson& raw);
 KUBE_EXPORT RawJson ToRawJson(const Value& value);
 
 // ---- Between the two ----

@@ -85,6 +85,8 @@ class KUBE_EXPORT BodyStream {
   // Waits for at least one byte; 0 at the end of the body. A reader that does not read holds back the sender, and nobody else.
   // Errors: kTransport where the connection broke in the middle of the body, kTimeout, kCancelled, kClosed after Close.
   virtual Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) = 0;
+  // Whether the next Read gives bytes without waiting. False where that is not known. For the reader.
+  virtual bool Ready() const { return false; }
   // Ends the transfer. A reader that waits gets kClosed.
   virtual void Close() = 0;
 };

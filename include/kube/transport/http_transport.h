@@ -45,7 +45,8 @@ struct TransportStats {
   std::uint64_t connections_opened = 0;
   std::uint64_t connections_open = 0;
   std::uint64_t in_flight = 0;
-  std::uint64_t paused = 0;  // streams that wait for their reader
+  std::uint64_t paused = 0;     // streams that wait for their reader
+  std::uint64_t receiving = 0;  // streams that are alone on their connection, and are received by the thread that reads them
 };
 
 // Requests share one HTTP/2 connection; more than the server allows at a time wait for a free stream. Another connection is opened where

@@ -1,7 +1,11 @@
 // RawJson: JSON kept as text. UnknownFields: what a struct's table does not know, kept so that a read-modify-write loses nothing.
 #pragma once
 
+#include <cstring>
+#include <new>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "kube/value/string.h"
 
@@ -9,10 +13,64 @@ namespace kube {
 
 // A JSON value as compact text (`RawExtension`, `FieldsV1` and schema defaults in Go). Empty text is absent.
 // kube/codec/json.h turns it into a Value or a typed object and back.
-struct RawJson {
-  String text;
-  bool empty() const { return text.empty(); }
-  friend bool operator==(const RawJson&, const RawJson&) = default;
+//
+// 16 bytes. Decoders with an Interner keep a long text that is nearly equal to another one as that other text and what differs: the managed
+// fields of a pod name its address, and are 600 bytes that all pods have besides.
+class KUBE_EXPORT RawJson {
+ public:
+  RawJson() noexcept : raw_{} {}
+  explicit RawJson(String text) noexcept { new (raw_) String(std::move(text)); }
+  RawJson(const RawJson& other) noexcept;
+  RawJson(RawJson&& other) noexcept {
+    std::memcpy(raw_, other.raw_, sizeof raw_);
+    std::memset(other.raw_, 0, sizeof raw_);
+  }
+  RawJson& operator=(RawJson other) noexcept {
+    unsigned char mine[sizeof raw_];
+    std::memcpy(mine, raw_, sizeof raw_);
+    std::memcpy(raw_, other.raw_, sizeof raw_);
+    std::memcpy(other.raw_, mine, sizeof raw_);
+    return *this;
+  }
+  RawJson& operator=(String text) noexcept { return *this = RawJson(std::move(text)); }
+  ~RawJson() {
+    if (raw_[15] > String::kInlineCapacity) Release();
+  }
+
+  bool empty() const { return raw_[15] == 0; }
+  // The whole text. Cost: nothing, or a copy where it is kept in parts.
+  String text() const;
+  // The same without a String: put together in `scratch` where it has to be. Valid as long as both.
+  std::string_view View(std::string& scratch) const;
+
+  // `text`, as what it has not in common with `base`: both begin and end with the same `prefix` and `suffix` bytes.
+  static RawJson Difference(const String& base, std::string_view text, std::size_t prefix, std::size_t suffix);
+  // The text that this one differs from; null where it is kept whole.
+  const String* base() const;
+  // Bytes on the heap that belong to this one and its copies, without those of base().
+  std::size_t heap_bytes() const;
+  // True where both are the very same block on the heap.
+  bool SharesWith(const RawJson& other) const {
+    return raw_[15] > String::kInlineCapacity && std::memcmp(raw_, other.raw_, sizeof raw_) == 0;
+  }
+  // True where nobody else holds that block.
+  bool SoleOwner() const;
+
+  friend KUBE_EXPORT bool operator==(const RawJson& a, const RawJson& b);
+
+ private:
+  struct Parts;
+  static constexpr unsigned char kInParts = 0xfe;  // at raw_[15]; bytes 0-7 point at the Parts. Otherwise it is a String.
+  alignas(8) unsigned char raw_[sizeof(String)];
+
+  bool in_parts() const { return raw_[15] == kInParts; }
+  const String& whole() const { return *reinterpret_cast<const String*>(raw_); }
+  Parts* parts() const {
+    Parts* p;
+    std::memcpy(&p, raw_, sizeof p);
+    return p;
+  }
+  void Release() noexcept;
 };
 
 // The fields of one object that this build does not know. Filled and written back by the codecs; users may read or clear it.

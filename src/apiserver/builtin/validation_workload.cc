@@ -390,7 +390,7 @@ void ValidateKind(const apps::v1::ControllerRevision& object, const apps::v1::Co
   CheckNonNegative(errors, "revision", object.revision);
   if (old != nullptr) {
     CheckImmutable(errors, "data", ParseJson(object.data).ok() ? *ParseJson(object.data) : Value(), object.data == old->data);
-  } else if (object.data.empty() || object.data.text == "null") {
+  } else if (object.data.empty() || object.data.text() == "null") {
     errors.push_back(Required("data", "data is mandatory"));
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +47,35 @@ class OneShot {
   static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
 };
 
+// Wakes a thread that waits in poll().
+class WakeUp {
+ public:
+  WakeUp() = default;
+  WakeUp(const WakeUp&) = delete;
+  WakeUp& operator=(const WakeUp&) = delete;
+  ~WakeUp() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  // False where the system gives no descriptor. By the thread that will wait; nobody sets it before.
+  bool Prepare() {
+    if (fd_ < 0) fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return fd_ >= 0;
+  }
+  int fd() const { return fd_; }
+  void Set() const {
+    const std::uint64_t one = 1;
+    (void)!write(fd_, &one, sizeof one);
+  }
+  void Clear() const {
+    std::uint64_t count = 0;
+    (void)!read(fd_, &count, sizeof count);
+  }
+
+ private:
+  int fd_ = -1;
+};
+
 // A request on an HTTP/2 connection, as its session sees it.
 struct Http2Stream {
   Http2Session* session = nullptr;
@@ -83,6 +113,7 @@ struct Call {
   Http2Stream stream;            // while it is on an HTTP/2 one
 
   OneShot answered;  // `ready` is set, or the caller's context has stopped
+  WakeUp at_socket;  // for a reader that waits at the socket itself
 
   Mutex mu;
   CondVar changed;                         // for the reader of a stream

@@ -51,6 +51,12 @@ class CallStream : public BodyStream {
     }
   }
 
+  bool Ready() const override {
+    if (gunzip_ != nullptr) return false;
+    MutexLock lock(call_->mu);
+    return call_->buffer.size() > call_->used;
+  }
+
   void Close() override {
     bool cancel = false;
     {
@@ -73,6 +79,24 @@ class CallStream : public BodyStream {
     {
       MutexLock lock(call.mu);
       const auto there = [&call]() KUBE_REQUIRES(call.mu) { return call.closed || call.buffer.size() > call.used || call.ended; };
+      while (http2_ && !there()) {
+        lock.Unlock();
+        const bool received = loop_->Receive(ctx, call_);
+        lock.Lock();
+        receiving_ = received;
+        if (!received) {
+          resume = Room();
+          if (resume) call.resuming = true;
+          break;
+        }
+        if (there()) break;
+        if (const std::optional<Error> stopped = ctx.Err()) return *stopped;
+      }
+      if (std::exchange(resume, false)) {
+        lock.Unlock();
+        loop_->Resume(call_);
+        lock.Lock();
+      }
       if (!there()) {
         call.reader_waits = true;
         const Result<void> waited = WaitUntil(ctx, call.mu, call.changed, there);
@@ -96,11 +120,18 @@ class CallStream : public BodyStream {
         }
       }
       call.taken += count;
-      const bool room = http2_ ? call.taken >= buffer_size_ / 2 : call.paused && call.buffer.size() - call.used <= buffer_size_ / 2;
-      if (room && !call.resuming && !call.ended) resume = call.resuming = true;
+      // Who receives itself does that before it waits.
+      if (!receiving_ && Room()) resume = call.resuming = true;
     }
     if (resume) loop_->Resume(call_);
     return count;
+  }
+
+  // The sender may send more, and was not told yet.
+  bool Room() const KUBE_REQUIRES(call_->mu) {
+    const Call& call = *call_;
+    const bool room = http2_ ? call.taken >= buffer_size_ / 2 : call.paused && call.buffer.size() - call.used <= buffer_size_ / 2;
+    return room && !call.resuming && !call.ended;
   }
 
   const std::shared_ptr<IoLoop> loop_;
@@ -109,6 +140,7 @@ class CallStream : public BodyStream {
   const std::size_t buffer_size_;
   const bool http2_ = call_->response.http_major == 2;
   std::unique_ptr<Gunzip> gunzip_;
+  bool receiving_ = false;  // this reader waits at the socket itself
   char compressed_[4096];
 };
 

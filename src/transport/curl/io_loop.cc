@@ -1,6 +1,7 @@
 #include "transport/curl/io_loop.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -23,6 +24,11 @@ constexpr std::chrono::milliseconds kPatienceWithShortRequests{5000};
 constexpr std::chrono::minutes kTlsCheck{5};
 // A caller sends its request itself where so few are under way: where there are many, the loop has much to send at once.
 constexpr std::size_t kMostSentHere = 4;
+// A connection that carried other requests this lately will do so again: its only reader does not receive itself.
+constexpr std::chrono::seconds kSharedLately{1};
+// How often it is looked whether a reader that receives itself still does, and when it counts as gone. Meanwhile the server's pings wait.
+constexpr std::chrono::seconds kReceiverCheck{5};
+constexpr std::chrono::seconds kReceiverAway{1};
 // Rounds of libcurl without a look at sockets and orders.
 constexpr int kMostRounds = 32;
 // What one connection may read before the others get their turn.
@@ -100,11 +106,8 @@ bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
     io_.Unlock();
     return false;
   }
-  if (link->session.active().empty()) {
-    now_ = std::chrono::steady_clock::now();
-    WatchHealth(*link);
-  }
-  link->session.Start(call);
+  now_ = std::chrono::steady_clock::now();
+  StartOn(*link, call);
   if (const std::string_view output = link->session.output(); !output.empty()) {
     const Wire::Outcome outcome = link->wire.Write(output);
     if (outcome.state == Wire::State::kDone) link->session.Sent(outcome.bytes);
@@ -114,6 +117,16 @@ bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
   io_.Unlock();
   if (wake) Wake();
   return true;
+}
+
+void IoLoop::StartOn(Link& link, const std::shared_ptr<Call>& call) {
+  if (link.session.active().empty()) {
+    WatchHealth(link);
+  } else {
+    link.shared_at = now_;
+    if (link.receiver != nullptr) TakeBack(link);
+  }
+  link.session.Start(call);
 }
 
 void IoLoop::Cancel(const std::shared_ptr<Call>& call) { Post({Kind::kCancel, call}); }
@@ -137,6 +150,7 @@ TransportStats IoLoop::stats() const {
   stats.connections_open = open_;
   stats.in_flight = in_flight_;
   stats.paused = static_cast<std::uint64_t>(std::max<std::int64_t>(paused_, 0));
+  stats.receiving = receiving_;
   return stats;
 }
 
@@ -171,6 +185,7 @@ void IoLoop::Run() {
     RunTimers();
     StartWaiting();
     TendLinks();
+    TakeBackForgotten();
     if (next_check_ && *next_check_ <= now_) CheckHealth();
     if (settings_->options.tls != nullptr && now_ >= next_tls_check_) CheckTls();
     DropOldPools();
@@ -187,7 +202,8 @@ int IoLoop::WaitTime() {
   for (const std::unique_ptr<Pool>& pool : pools_) {
     if (pool->timer()) sooner(*pool->timer());
     for (const std::unique_ptr<Link>& link : pool->links()) {
-      if (link->more) return 0;
+      if (link->more && link->receiver == nullptr) return 0;
+      if (link->receiver != nullptr) sooner(now_ + kReceiverCheck);
     }
   }
   if (settings_->options.tls != nullptr && open_ > 0) sooner(next_tls_check_);
@@ -317,6 +333,7 @@ void IoLoop::OnEvent(int fd, std::uint32_t events) {
   if (index >= watched_.size() || watched_[index].pool == nullptr) return;
   Watched& watched = watched_[index];
   if (Link* link = watched.link) {
+    if (link->receiver != nullptr) return;  // its reader sees it too
     if (events == static_cast<std::uint32_t>(EPOLLOUT)) {
       Flush(*link);
     } else {
@@ -364,11 +381,14 @@ void IoLoop::Flush(Link& link) {
   Watched& watched = watched_[static_cast<std::size_t>(link.fd)];
   while (!link.session.output().empty()) {
     const Wire::Outcome outcome = link.wire.Write(link.session.output());
-    if (outcome.state == Wire::State::kWait) return Register(link.fd, watched, static_cast<std::uint32_t>(EPOLLIN) | EPOLLOUT);
+    if (outcome.state == Wire::State::kWait) {
+      if (link.receiver != nullptr) TakeBack(link);
+      return Register(link.fd, watched, static_cast<std::uint32_t>(EPOLLIN) | EPOLLOUT);
+    }
     if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire.failure());
     link.session.Sent(outcome.bytes);
   }
-  Register(link.fd, watched, EPOLLIN);
+  if (link.receiver == nullptr) Register(link.fd, watched, EPOLLIN);
 }
 
 void IoLoop::TendLinks() {
@@ -377,7 +397,8 @@ void IoLoop::TendLinks() {
     for (std::size_t i = links.size(); i-- > 0;) {
       Link& link = *links[i];
       const std::size_t before = links.size();
-      if (link.more) Read(link);
+      if (link.receiver != nullptr && !MayReceive(link, *link.receiver)) TakeBack(link);
+      if (link.more && link.receiver == nullptr) Read(link);
       if (links.size() == before && !link.session.output().empty()) Flush(link);
       if (links.size() == before && (link.session.over() || (link.session.retired() && link.session.active().empty()))) {
         EndLink(link, std::nullopt);
@@ -387,8 +408,89 @@ void IoLoop::TendLinks() {
 }
 
 void IoLoop::EndLink(Link& link, const std::optional<Error>& cause) {
+  if (link.receiver != nullptr) TakeBack(link);
   link.session.End(cause);
   link.pool->CloseLink(link);
+}
+
+// ---- Readers that receive themselves ----
+
+bool IoLoop::Receive(const Context& ctx, const std::shared_ptr<Call>& call) {
+  if (!call->at_socket.Prepare() || !io_.TryLock()) return false;
+  now_ = std::chrono::steady_clock::now();
+  Link* link = LinkOf(*call);
+  bool wake = false;
+  if (link == nullptr || !MayReceive(*link, *call) || now_ - link->shared_at < kSharedLately) {
+    io_.Unlock();
+    return false;
+  }
+  if (link->receiver == nullptr) {
+    link->receiver = call;
+    ++receiving_;
+    Register(link->fd, watched_[static_cast<std::size_t>(link->fd)], 0);
+    wake = true;  // it has a timer more
+  }
+  link->session.Credit(*call);
+  if (!link->session.output().empty()) TendLinks();
+  bool readable = false;
+  if (link = LinkOf(*call); link != nullptr && link->receiver == call) {
+    readable = link->more;
+    link->receiver_waits = !readable;
+  }
+  const int fd = link != nullptr && link->receiver_waits ? link->fd : -1;
+  io_.Unlock();
+  if (wake) Wake();
+
+  if (fd >= 0) {
+    pollfd waits[2] = {{fd, POLLIN, 0}, {call->at_socket.fd(), POLLIN, 0}};
+    const Context::Registration stops = ctx.OnDone([raw = call.get()] { raw->at_socket.Set(); });
+    (void)poll(waits, 2, -1);
+    readable = waits[0].revents != 0;
+    if (waits[1].revents != 0) call->at_socket.Clear();
+  }
+
+  io_.Lock();
+  now_ = std::chrono::steady_clock::now();
+  // The connection may be the loop's again, or gone; then the descriptor may belong to another one already.
+  if (link = LinkOf(*call); link != nullptr && link->receiver == call) {
+    link->receiver_waits = false;
+    if (readable) Read(*link);
+    TendLinks();
+  }
+  wake = again_ || !waiting_.empty() || LinkOf(*call) == nullptr;
+  io_.Unlock();
+  if (wake) Wake();
+  return true;
+}
+
+Link* IoLoop::LinkOf(const Call& call) const {
+  if (call.stream.session == nullptr) return nullptr;
+  for (const std::unique_ptr<Pool>& pool : pools_) {
+    for (const std::unique_ptr<Link>& link : pool->links()) {
+      if (&link->session == call.stream.session) return link.get();
+    }
+  }
+  return nullptr;
+}
+
+bool IoLoop::MayReceive(const Link& link, const Call& call) const {
+  return link.session.active().size() == 1 && link.session.active()[0].get() == &call && !call.over && !link.session.over() &&
+         !link.session.retired();
+}
+
+void IoLoop::TakeBackForgotten() {
+  for (const std::unique_ptr<Pool>& pool : pools_) {
+    for (const std::unique_ptr<Link>& link : pool->links()) {
+      if (link->receiver != nullptr && !link->receiver_waits && now_ - link->last_read > kReceiverAway) TakeBack(*link);
+    }
+  }
+}
+
+void IoLoop::TakeBack(Link& link) {
+  const std::shared_ptr<Call> receiver = std::exchange(link.receiver, nullptr);
+  --receiving_;
+  Register(link.fd, watched_[static_cast<std::size_t>(link.fd)], EPOLLIN);
+  if (std::exchange(link.receiver_waits, false)) receiver->at_socket.Set();
 }
 
 // ---- Calls ----
@@ -412,8 +514,7 @@ bool IoLoop::StartCall(const std::shared_ptr<Call>& call, TimePoint since) {
     return true;
   }
   if (Link* link = pool.FreeLink()) {
-    if (link->session.active().empty()) WatchHealth(*link);
-    link->session.Start(call);
+    StartOn(*link, call);
     return true;
   }
   if (pool.opening() != nullptr) return false;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kube/base/context.h"
 #include "kube/base/mutex.h"
 #include "kube/base/result.h"
 #include "kube/base/thread.h"
@@ -35,6 +36,10 @@ class IoLoop : public CallOwner {
   void Cancel(const std::shared_ptr<Call>& call);
   // Its reader has room again.
   void Resume(const std::shared_ptr<Call>& call);
+  // For the reader of a stream that finds nothing to read: waits at the socket on the caller's thread and receives what comes, as long as
+  // its stream is the only one of its connection. That saves waking two threads for each event of a watch. True: something may have come,
+  // or `ctx` stopped. False: the loop has to do it.
+  bool Receive(const Context& ctx, const std::shared_ptr<Call>& call);
   void CloseConnections();
   // Ends all calls with kClosed and joins. Not on the loop's own thread.
   void Stop();
@@ -76,6 +81,7 @@ class IoLoop : public CallOwner {
   void Wake();
   // Sends the request from the caller's thread, where nothing speaks against it: that saves waking the loop. False: it has to be posted.
   bool StartHere(const std::shared_ptr<Call>& call);
+  void StartOn(Link& link, const std::shared_ptr<Call>& call);
   void Run();
   int WaitTime();
   bool TakeCommands();
@@ -92,6 +98,12 @@ class IoLoop : public CallOwner {
   // What is to be sent goes out, links that are at their end go.
   void TendLinks();
   void EndLink(Link& link, const std::optional<Error>& cause);
+  Link* LinkOf(const Call& call) const;
+  bool MayReceive(const Link& link, const Call& call) const;
+  // From readers that do something else for long.
+  void TakeBackForgotten();
+  // The loop receives again.
+  void TakeBack(Link& link);
 
   // When a request that waits since then gets another connection, because the others have no stream for it.
   TimePoint MoreConnections(TimePoint since) const;
@@ -144,6 +156,7 @@ class IoLoop : public CallOwner {
   std::atomic<std::uint64_t> opened_ = 0;
   std::atomic<std::uint64_t> open_ = 0;
   std::atomic<std::int64_t> paused_ = 0;
+  std::atomic<std::uint64_t> receiving_ = 0;
 
   Thread thread_;
 };

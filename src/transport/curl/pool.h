@@ -103,6 +103,11 @@ struct Link {
   TimePoint last_read{};
   std::optional<TimePoint> pinged_at;
   bool more = false;  // bytes that the socket does not know of
+
+  // A call whose reader receives what comes, instead of the loop (IoLoop::Receive).
+  std::shared_ptr<Call> receiver;
+  bool receiver_waits = false;  // it is at the socket at this moment
+  TimePoint shared_at{};        // when a request came while others were there
 };
 
 class Pool {
