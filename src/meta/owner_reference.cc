@@ -13,6 +13,12 @@ std::string Describe(const OwnerReference& reference) {
   return reference.kind.str() + " " + reference.name.str() + " (" + reference.api_version.str() + ")";
 }
 
+// An object that was deleted and made anew is another one: the garbage collector takes what the old one owned. References without a UID,
+// which no server stores, go by name.
+bool IsSameOwner(const OwnerReference& a, const OwnerReference& b) {
+  return ReferToSameObject(a, b) && (a.uid.empty() || b.uid.empty() || a.uid == b.uid);
+}
+
 // The garbage collector looks for a namespaced owner in the object's own namespace only and would delete the object.
 Result<void> CheckNamespaces(const ObjectMeta& owner, const ObjectMeta& object) {
   if (owner.namespace_.empty()) return {};
@@ -28,7 +34,7 @@ Result<void> CheckNamespaces(const ObjectMeta& owner, const ObjectMeta& object) 
 
 std::size_t IndexOf(const List<OwnerReference>& references, const OwnerReference& wanted) {
   std::size_t i = 0;
-  while (i < references.size() && !ReferToSameObject(references[i], wanted)) ++i;
+  while (i < references.size() && !IsSameOwner(references[i], wanted)) ++i;
   return i;
 }
 
@@ -83,12 +89,15 @@ Result<void> SetControllerReference(const ObjectMeta& owner, const Gvk& owner_gv
   OwnerReference reference = NewControllerRef(owner, owner_gvk);
   if (options.block_owner_deletion) reference.block_owner_deletion = options.block_owner_deletion;
   const OwnerReference* controller = FindController(object.owner_references);
-  if (controller != nullptr && !ReferToSameObject(*controller, reference)) {
+  if (controller != nullptr && !IsSameOwner(*controller, reference)) {
+    const bool earlier = ReferToSameObject(*controller, reference);
     Error::Payload payload;
     payload.kind = ErrorKind::kInvalid;
     payload.reason = kAlreadyOwned;
     payload.message = "object " + KeyOf(object).ToString() + " is already controlled by " + Describe(*controller) +
-                      "; it cannot have a second controller " + Describe(reference);
+                      (earlier ? ", which was another object of the same name: UID " + controller->uid.str() + ", not " +
+                                     reference.uid.str() + "; let the garbage collector remove what it left"
+                               : "; it cannot have a second controller " + Describe(reference));
     payload.name = object.name.str();
     return Error(std::move(payload));
   }

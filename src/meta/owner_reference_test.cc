@@ -65,13 +65,31 @@ TEST(SetControllerReferenceTest, IsIdempotentAndDoesNotCopyForNothing) {
   EXPECT_TRUE(child.metadata.owner_references.SharesWith(before.metadata.owner_references));
 }
 
-TEST(SetControllerReferenceTest, TakesOverFromAnOwnerThatWasMadeAnew) {
+TEST(SetControllerReferenceTest, BringsTheVersionUpToDate) {
   Cart child = New("shop", "c", "u2");
-  child.metadata.owner_references = {{.api_version = "shop.example/v0", .kind = "Cart", .name = "boss", .uid = "old", .controller = true}};
-  ASSERT_TRUE(SetControllerReference(New("shop", "boss", "new"), child).ok());
+  child.metadata.owner_references = {{.api_version = "shop.example/v0", .kind = "Cart", .name = "boss", .uid = "u1", .controller = true}};
+  ASSERT_TRUE(SetControllerReference(New("shop", "boss", "u1"), child).ok());
   ASSERT_EQ(child.metadata.owner_references.size(), 1U);
-  EXPECT_EQ(child.metadata.owner_references[0].uid, "new");
   EXPECT_EQ(child.metadata.owner_references[0].api_version, "shop.example/v1");
+}
+
+TEST(SetControllerReferenceTest, AnOwnerThatWasMadeAnewIsAnotherOne) {
+  Cart child = New("shop", "c", "u2");
+  child.metadata.owner_references = {{.api_version = "shop.example/v1", .kind = "Cart", .name = "boss", .uid = "old", .controller = true}};
+  const Cart before = child;
+  Result<void> r = SetControllerReference(New("shop", "boss", "new"), child);
+  ASSERT_FALSE(r.ok());
+  EXPECT_TRUE(IsAlreadyOwned(r.error()));
+  EXPECT_NE(r.error().message().find("UID old, not new"), std::string::npos) << r.error().message();
+  EXPECT_EQ(child, before);
+}
+
+TEST(SetControllerReferenceTest, FillsInAMissingUid) {
+  Cart child = New("shop", "c", "u2");
+  child.metadata.owner_references = {{.api_version = "shop.example/v1", .kind = "Cart", .name = "boss", .controller = true}};
+  ASSERT_TRUE(SetControllerReference(New("shop", "boss", "u1"), child).ok());
+  ASSERT_EQ(child.metadata.owner_references.size(), 1U);
+  EXPECT_EQ(child.metadata.owner_references[0].uid, "u1");
 }
 
 TEST(SetControllerReferenceTest, RefusesASecondController) {
@@ -126,20 +144,31 @@ TEST(SetOwnerReferenceTest, AllowsSeveralOwners) {
   Cart child = New("shop", "c", "u2");
   ASSERT_TRUE(SetOwnerReference(New("shop", "a", "u1"), child).ok());
   ASSERT_TRUE(SetOwnerReference(New("shop", "b", "u3"), child, {.block_owner_deletion = true}).ok());
-  ASSERT_TRUE(SetOwnerReference(New("shop", "a", "u5"), child).ok());
+  ASSERT_TRUE(SetOwnerReference(New("shop", "a", "u1"), child).ok());
   ASSERT_EQ(child.metadata.owner_references.size(), 2U);
   const auto& references = std::as_const(child.metadata.owner_references);
-  EXPECT_EQ(references[0].uid, "u5");
+  EXPECT_EQ(references[0].uid, "u1");
   EXPECT_EQ(references[0].controller, std::nullopt);
   EXPECT_EQ(references[0].block_owner_deletion, std::nullopt);
   EXPECT_EQ(references[1].block_owner_deletion, std::optional<bool>(true));
 }
 
-TEST(HasOwnerReferenceTest, IgnoresVersionAndUid) {
+TEST(SetOwnerReferenceTest, KeepsAnEarlierOwnerOfTheSameNameBesideTheNewOne) {
   Cart child = New("shop", "c", "u2");
-  child.metadata.owner_references = {{.api_version = "shop.example/v9", .kind = "Cart", .name = "a", .uid = "other"}};
+  ASSERT_TRUE(SetOwnerReference(New("shop", "a", "old"), child).ok());
+  ASSERT_TRUE(SetOwnerReference(New("shop", "a", "new"), child).ok());
+  ASSERT_EQ(child.metadata.owner_references.size(), 2U);
+  ASSERT_TRUE(RemoveOwnerReference(New("shop", "a", "old"), child).ok());
+  ASSERT_EQ(child.metadata.owner_references.size(), 1U);
+  EXPECT_EQ(child.metadata.owner_references[0].uid, "new");
+}
+
+TEST(HasOwnerReferenceTest, IgnoresTheVersionButNotTheUid) {
+  Cart child = New("shop", "c", "u2");
+  child.metadata.owner_references = {{.api_version = "shop.example/v9", .kind = "Cart", .name = "a", .uid = "u1"}};
   EXPECT_TRUE(HasOwnerReference(child, New("shop", "a", "u1")));
-  EXPECT_FALSE(HasOwnerReference(child, New("shop", "b", "other")));
+  EXPECT_FALSE(HasOwnerReference(child, New("shop", "a", "other")));
+  EXPECT_FALSE(HasOwnerReference(child, New("shop", "b", "u1")));
   EXPECT_FALSE(HasOwnerReference(child, New<Region>("", "a", "u1")));
   child.metadata.owner_references = {{.api_version = "a/b/c", .kind = "Cart", .name = "a"}};
   EXPECT_FALSE(HasOwnerReference(child, New("shop", "a", "u1")));

@@ -73,6 +73,18 @@ def scenario(run, work, real):
             run.check("pod_informer sees what was there", "add pod :web\n" in informer.text(), informer.text())
         code = informer.end(signal.SIGINT)
         run.check("pod_informer ends with Ctrl-C", code == 0, f"exit code {code}\n" + informer.text())
+    # A controller from its parts.
+    with Background(run.program("pod_controller", "--workers", "2"), os.path.join(work, "controller.log")) as controller:
+        run.check("pod_controller starts", bool(controller.wait_text("Starting Pod controller")), controller.text())
+        run.expect("pod_crud", equals=created)
+        seen = controller.wait_text("Pod [a-z-]+/client-test does not exist anymore")
+        run.check("pod_controller sees it go", bool(seen), controller.text())
+        if not real:
+            run.check("pod_controller sees what was there", bool(controller.wait_text("Sync/Add/Update for Pod web\n")), controller.text())
+        code = controller.end(signal.SIGTERM)
+        run.check("pod_controller ends with SIGTERM", code == 0 and "Stopping Pod controller" in controller.text(), f"exit code {code}\n" + controller.text())
+    run.expect("pod_controller", "--workers", "none", code=2, err=["usage: pod_controller"])
+    leader_election(run, work)
     run.expect("pod_watch", "--timeout", "1", has=["watch ended\n"])
     run.expect("dynamic_get", "--version", "v1", "--resource", "namespaces", "--name", "default", "--cluster-scoped",
                has=["Got Namespace default\n", "kind: Namespace\n"])
@@ -86,6 +98,26 @@ def scenario(run, work, real):
     else:
         run.expect("pod_exec", "web", "--", "echo", "hello", has=["hello"])
         run.expect("pod_exec", "nobody", "--", "echo", "hello", code=1, err=['pods "nobody" not found'])
+
+
+def leader_election(run, work):
+    """Two replicas: the second leads as soon as the first was told to end, and again after it was killed."""
+    flags = ["--lease-name", "example", "--lease-duration", "3s", "--renew-deadline", "2s", "--retry-period", "100ms"]
+    with Background(run.program("leader_election", *flags, "--id", "one"), os.path.join(work, "one.log")) as one:
+        run.check("leader_election leads", bool(one.wait_text("(?m)^leading$")), one.text())
+        with Background(run.program("leader_election", *flags, "--id", "two"), os.path.join(work, "two.log")) as two:
+            run.check("a second one stands by", bool(two.wait_text("new leader: one")) and "\nleading" not in two.text(), two.text())
+            code = one.end(signal.SIGTERM)
+            run.check("the first one ends with SIGTERM", code == 0, f"exit code {code}\n" + one.text())
+            run.check("the second one takes over", bool(two.wait_text("(?s)new leader: two.*leading|leading.*new leader: two")), two.text())
+            with Background(run.program("leader_election", *flags, "--id", "three"), os.path.join(work, "three.log")) as three:
+                run.check("a third one stands by", bool(three.wait_text("new leader: two")), three.text())
+                two.end(signal.SIGKILL)
+                run.check("the third one takes over from a dead one", bool(three.wait_text("(?m)^leading$")), three.text())
+                three.end(signal.SIGTERM)
+    run.expect("leader_election", "--help", has=["usage: leader_election", "--kubeconfig"])
+    run.expect("leader_election", code=2, err=["--lease-name is missing"])
+    run.expect("leader_election", "--lease-name", "x", "--retry-period", "20s", code=2, err=["renew_deadline must be greater than"])
 
 
 MANIFEST = CRD + """---

@@ -28,11 +28,14 @@ KUBE_EXPORT meta::v1::OwnerReference NewOwnerRef(const meta::v1::ObjectMeta& own
 KUBE_EXPORT meta::v1::OwnerReference NewControllerRef(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk);
 // The first reference that says controller=true, or null. Valid until the list changes.
 KUBE_EXPORT const meta::v1::OwnerReference* FindController(const List<meta::v1::OwnerReference>& references);
-// Same group, kind and name. The version and the UID may differ: an owner that was made anew takes the place of the old one.
+// Same group, kind and name. The version and the UID may differ: it may be an object of that name that was there earlier.
 KUBE_EXPORT bool ReferToSameObject(const meta::v1::OwnerReference& a, const meta::v1::OwnerReference& b);
 
+// Below, an owner is who has the same group, kind, name and UID; the version may differ.
+//
 // Makes `owner` the controller of `object`, or brings the reference that is there up to date. Errors (kInvalid), object unchanged:
-//   - another controller is there already: IsAlreadyOwned(e);
+//   - another controller is there already: IsAlreadyOwned(e). So is one of the same name with another UID, an earlier object whose
+//     children the garbage collector is about to remove;
 //   - the owner is in a namespace and the object is in another one, or in none. Owners without a namespace may own anything.
 KUBE_EXPORT Result<void> SetControllerReference(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk, meta::v1::ObjectMeta& object,
                                                 const OwnerReferenceOptions& options = {});
@@ -43,7 +46,6 @@ KUBE_EXPORT Result<void> SetOwnerReference(const meta::v1::ObjectMeta& owner, co
 KUBE_EXPORT Result<void> RemoveOwnerReference(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk, meta::v1::ObjectMeta& object);
 // Fails (kInvalid) where `owner` is not the controller.
 KUBE_EXPORT Result<void> RemoveControllerReference(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk, meta::v1::ObjectMeta& object);
-// Compares as ReferToSameObject.
 KUBE_EXPORT bool HasOwnerReference(const List<meta::v1::OwnerReference>& references, const meta::v1::ObjectMeta& owner,
                                    const Gvk& owner_gvk);
 

@@ -1,0 +1,121 @@
+// pod_controller: a controller from its parts, without a builder: an informer fills a cache and a queue, workers take keys.
+//
+//   pod_controller [--workers N] [--kubeconfig FILE] [--context NAME] [--namespace NAME]
+#include <atomic>
+#include <charconv>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "kube/api/core/v1.h"
+#include "kube/base/context.h"
+#include "kube/base/thread.h"
+#include "kube/cache/informer_factory.h"
+#include "kube/client/client.h"
+#include "kube/config/load.h"
+#include "kube/queue/work_queue.h"
+
+using kube::Context;
+using kube::ObjectKey;
+using kube::Ptr;
+using kube::Result;
+using kube::core::v1::Pod;
+
+namespace {
+
+int Fail(const kube::Error& error) {
+  std::cerr << "pod_controller: " << error.ToString() << "\n";
+  return 1;
+}
+
+class PodController {
+ public:
+  PodController(kube::WorkQueue<>& queue, kube::Indexer<Pod> indexer) : queue_(queue), indexer_(std::move(indexer)) {}
+
+  void RunWorker(const Context& ctx) {
+    while (ProcessNextItem(ctx)) {
+    }
+  }
+
+ private:
+  // False at the end.
+  bool ProcessNextItem(const Context& ctx) {
+    const Result<ObjectKey> key = queue_.Get(ctx);
+    if (!key) return false;
+    HandleError(SyncToStdout(*key), *key);
+    queue_.Done(*key);  // until then no other worker gets this key
+    return true;
+  }
+
+  // What the controller is for. It sees the object as it is now, however many changes led here.
+  Result<void> SyncToStdout(const ObjectKey& key) {
+    const Ptr<Pod> pod = indexer_.Get(key);
+    if (pod == nullptr) {
+      std::cout << "Pod " + key.ToString() + " does not exist anymore\n" << std::flush;
+      return {};
+    }
+    if (pod->metadata.annotations.Get("example.kubexx.dev/fail") == "true") return kube::Error::Internal("the pod asks for it");
+    std::cout << "Sync/Add/Update for Pod " + pod->metadata.name.str() + "\n" << std::flush;
+    return {};
+  }
+
+  void HandleError(const Result<void>& result, const ObjectKey& key) {
+    if (result) return queue_.Forget(key);
+    if (queue_.NumRequeues(key) < 5) {
+      std::cerr << "Error syncing pod " + key.ToString() + ": " + result.error().ToString() + "\n";
+      return queue_.AddRateLimited(key);
+    }
+    queue_.Forget(key);
+    std::cerr << "Dropping pod " + key.ToString() + " out of the queue: " + result.error().ToString() + "\n";
+  }
+
+  kube::WorkQueue<>& queue_;
+  const kube::Indexer<Pod> indexer_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  kube::ConfigFlags flags;
+  const Result<std::vector<std::string>> rest = flags.Parse(argc, argv);
+  if (!rest) return Fail(rest.error());
+  int workers = 1;
+  bool usage = rest->size() % 2 != 0;
+  for (std::size_t i = 0; i + 1 < rest->size(); i += 2) {
+    const std::string& value = (*rest)[i + 1];
+    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), workers);
+    usage = usage || (*rest)[i] != "--workers" || problem != std::errc() || end != value.data() + value.size() || workers < 1;
+  }
+  if (usage) {
+    std::cerr << "usage: pod_controller [--workers N] [flags]\n" << kube::ConfigFlags::Help();
+    return 2;
+  }
+  const Result<kube::ClientConfig> config = flags.Load();
+  if (!config) return Fail(config.error());
+  const Result<kube::Client> client = kube::Client::FromConfig(*config);
+  if (!client) return Fail(client.error());
+  const Context ctx = kube::SignalContext();
+
+  // Keys go into the queue, not objects: a worker looks at the newest state, and many changes of a pod are one piece of work.
+  kube::WorkQueue<> queue({.name = "pods"});
+  kube::InformerFactory informers(*client, {.ns = config->ns.empty() ? "default" : config->ns});
+  const kube::SharedInformer<Pod> pods = informers.For<Pod>();
+  const Result<kube::HandlerRegistration> registration = pods.AddEventHandler({
+      .on_add = [&](const Ptr<Pod>& pod, bool) { queue.Add(kube::KeyOf(*pod)); },
+      .on_update = [&](const Ptr<Pod>&, const Ptr<Pod>& after) { queue.Add(kube::KeyOf(*after)); },
+      .on_delete = [&](const kube::Deleted<Pod>& gone) { queue.Add(gone.key); },
+  });
+  if (!registration) return Fail(registration.error());
+
+  std::cerr << "Starting Pod controller\n";
+  informers.Start(ctx);
+  if (Result<void> synced = registration->WaitForSync(ctx); !synced) return ctx.stopped() ? 0 : Fail(synced.error());
+
+  PodController controller(queue, pods.indexer());
+  std::vector<kube::Thread> threads;
+  for (int i = 0; i < workers; ++i) threads.emplace_back("worker", [&] { controller.RunWorker(ctx); });
+  ctx.WaitUntilStopped();
+  for (kube::Thread& thread : threads) thread.Join();
+  std::cerr << "Stopping Pod controller\n";
+  return 0;
+}

@@ -1,0 +1,272 @@
+// DesiredState: say which objects an owner should have; it makes the server have them, and nothing more than that.
+//
+//   Result<Changes> changes = DesiredState(client, deployment, {.field_manager = "auto-expose", .name = "expose"})
+//                                 .Manage<Service, Ingress>()           // prune these kinds, also where none of them is wanted now
+//                                 .ReadFrom(services.lister())          // optional: look into the cache first
+//                                 .Want(service)
+//                                 .Want(ingress)                        // typed and dynamic objects alike
+//                                 .Apply(ctx);
+//   if (!changes) return changes.error();
+//   log.Info("Reconciled", {{"changes", changes->Summary()}});          // "1 created, 1 unchanged"
+//   if (Result<void> r = changes->ToResult(); !r) return r.error();     // conflicts and failures of single children
+//
+// Apply does this for each wanted child:
+//   - makes the owner its controller and labels it with the set (see below);
+//   - writes nothing where the server has all that is wanted, whatever else it has: defaults and fields of others are left alone;
+//   - otherwise applies it server-side, by force: drift is repaired, fields that are no longer wanted go, those of others stay;
+//   - leaves an object alone that is not a child of this owner and set, and reports a conflict.
+// Then it deletes the children of this owner and set that are not wanted any more.
+//
+// How it knows that nothing has changed: an annotation holds a hash of what was applied last, so that a dropped field is noticed; each
+// wanted field is compared with the live object; and managedFields must say that the field is still ours, which finds additions of others
+// inside of lists that are replaced as a whole. Where the server stores something else than what was asked for (a webhook, another
+// spelling), that is remembered in this process, and not fought over again until one of the two sides changes.
+//
+// Who else writes at the same moment: an object that took a child's place is refused by the server, as is a second controller. Only an
+// object without a controller that somebody makes between the read that found nothing and the write is taken over.
+//
+// Marks on children, with `mark_prefix` "kubexx.dev": labels kubexx.dev/set (the set's name) and kubexx.dev/owner-uid, annotation
+// kubexx.dev/applied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/base/context.h"
+#include "kube/base/error.h"
+#include "kube/base/export.h"
+#include "kube/base/result.h"
+#include "kube/cache/lister.h"
+#include "kube/client/client.h"
+#include "kube/client/rest_mapper.h"
+#include "kube/codec/diff.h"
+#include "kube/meta/dynamic_object.h"
+#include "kube/meta/gvk.h"
+#include "kube/meta/object_key.h"
+#include "kube/meta/resource.h"
+#include "kube/meta/selector.h"
+
+namespace kube {
+
+struct DesiredStateOptions {
+  std::string field_manager{};  // required; one for each controller, and never another for the same set
+  std::string name{};           // required: the value of the set's label; tells several sets of one owner apart
+  std::string mark_prefix = "kubexx.dev";
+  // Writes nothing: the server is asked what each write would do, and the answer says what would have been done.
+  bool dry_run = false;
+  bool prune = true;
+  // Take over objects of a wanted name that have no controller. Without it they are conflicts: they may be somebody's.
+  bool adopt = false;
+  // Without it a field that somebody else applied makes a conflict. Values are taken over either way where nobody owns them.
+  bool force = true;
+  std::optional<bool> block_owner_deletion{};  // of the owner reference; unset: true
+  std::string propagation = "Background";      // of pruning
+  // For children without a struct. None: one is made, which asks the server once for each DesiredState.
+  std::optional<RestMapper> mapper{};
+};
+
+// What happened, or would have, to one child.
+struct ChildChange {
+  enum class Outcome : std::uint8_t {
+    kCreated,
+    kUpdated,    // `diff` says what changed, `reasons` why it was written
+    kUnchanged,  // no write, or one that changed nothing
+    kPruned,
+    kDeleting,  // wanted, but its deletion is under way: it can be made anew once it is gone
+    kConflict,  // belongs to somebody else; `message` says to whom
+    kFailed,    // `error`
+  };
+  Outcome outcome = Outcome::kUnchanged;
+  Gvk gvk{};
+  ObjectKey key{};
+  std::vector<Difference> diff{};      // of kUpdated; Secrets show sizes only
+  std::vector<std::string> reasons{};  // "spec.replicas: 5 instead of 3"
+  std::string message{};
+  std::optional<Error> error{};
+  // As the server has it now. Not for kPruned and kFailed.
+  std::optional<DynamicObject> object{};
+
+  // "updated Service default/web", then a line for each difference.
+  std::string ToString() const;
+};
+KUBE_EXPORT std::string_view ToString(ChildChange::Outcome outcome);
+
+// The children in the order of Want, then the pruned ones. A plain value.
+struct Changes {
+  std::vector<ChildChange> children{};
+  bool dry_run = false;
+  // The owner is being deleted: nothing was looked at. Its children are the garbage collector's.
+  bool owner_deleted = false;
+  // Requests that could have changed something, dry runs included.
+  int writes = 0;
+
+  KUBE_EXPORT std::size_t Count(ChildChange::Outcome outcome) const;
+  // Null where there was no such child.
+  KUBE_EXPORT const ChildChange* Find(const Gvk& gvk, const ObjectKey& key) const;
+  template <Resource T>
+  const ChildChange* Find(const ObjectKey& key) const {
+    return Find(GvkOf<T>(), key);
+  }
+  // Whether something was created, updated or pruned.
+  KUBE_EXPORT bool changed() const;
+  // No conflicts, no failures, nothing that waits for a deletion.
+  KUBE_EXPORT bool complete() const;
+  // Ok where there are no conflicts and failures. Else the error of the first child that failed, or kInvalid for a conflict; the message
+  // counts the others. A reconciler that returns it is called again later.
+  KUBE_EXPORT Result<void> ToResult() const;
+  KUBE_EXPORT std::string Summary() const;   // "1 created, 2 unchanged"; "nothing to do" where there are no children
+  KUBE_EXPORT std::string ToString() const;  // all but the unchanged ones, with differences
+};
+
+namespace internal {
+
+// A kind of children.
+struct ChildKind {
+  Gvk gvk{};
+  const TypeInfo* type = nullptr;  // null: to be found by the mapper
+
+  template <kube::Resource T>
+  static ChildKind Of() {
+    return {GvkOf<T>(), &T::kType};
+  }
+};
+
+// What a cache knows of a kind; empty functions: nothing.
+struct ChildCache {
+  std::function<std::optional<DynamicObject>(const ObjectKey& key)> get{};
+  // In a namespace, or in all of them where it is empty.
+  std::function<std::vector<DynamicObject>(std::string_view ns, const Selector& selector)> list{};
+};
+
+class KUBE_EXPORT DesiredStateCore {
+ public:
+  DesiredStateCore(Client client, meta::v1::ObjectMeta owner, Gvk owner_gvk, DesiredStateOptions options);
+  ~DesiredStateCore();
+  DesiredStateCore(DesiredStateCore&&) noexcept;
+  DesiredStateCore& operator=(DesiredStateCore&&) noexcept;
+
+  void Manage(ChildKind kind);
+  void Want(ChildKind kind, Result<DynamicObject> child);
+  void ReadFrom(const Gvk& gvk, ChildCache cache);
+  Result<Changes> Apply(const Context& ctx) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace internal
+
+// Made for one pass and thrown away; Apply may be called again.
+//
+// Thread safety: one thread at a time; any number of them beside each other, also for one owner.
+// Lifetime: holds a copy of the client, of the owner's metadata and of all that it was given.
+// Blocking and cancellation: Apply waits for its requests, one after another, and they end with the context.
+// Errors: of Apply: kInvalid where options or owner cannot be right (no field manager, no name, an owner without UID). What goes wrong with
+//   one child is in Changes and stops no other child.
+// Cost: one read for each wanted child and one list for each kind; none of them where a cache has the kind and nothing is to be done. What
+//   a cache says is never acted upon: before a write the object is read from the server. One write for each child that has to change.
+template <ObjectType Owner>
+class DesiredState {
+ public:
+  DesiredState(const Client& client, const Owner& owner, DesiredStateOptions options)
+      : core_(client, MetadataOf(owner), GvkOf(owner), std::move(options)) {}
+
+  // A child. Without a namespace it goes into the owner's. The status and what the server sets (uid, resourceVersion ...) do not count.
+  template <ObjectType T>
+  DesiredState& Want(const T& child) & {
+    if constexpr (std::same_as<T, DynamicObject>) {
+      core_.Want({child.gvk()}, child);
+    } else {
+      core_.Want(internal::ChildKind::Of<T>(), ToDynamic(child));
+    }
+    return *this;
+  }
+  template <ObjectType T>
+  DesiredState&& Want(const T& child) && {
+    Want(child);
+    return std::move(*this);
+  }
+
+  // Kinds that are pruned also where no child of them is wanted.
+  template <Resource... Kinds>
+  DesiredState& Manage() & {
+    (core_.Manage(internal::ChildKind::Of<Kinds>()), ...);
+    return *this;
+  }
+  template <Resource... Kinds>
+  DesiredState&& Manage() && {
+    Manage<Kinds...>();
+    return std::move(*this);
+  }
+  DesiredState& Manage(const Gvk& kind) & {
+    core_.Manage({kind});
+    return *this;
+  }
+  DesiredState&& Manage(const Gvk& kind) && {
+    Manage(kind);
+    return std::move(*this);
+  }
+
+  // Look into a synced cache before the server is asked. One that leaves fields out finds drift that is none, and costs requests; one that
+  // drops managedFields may overlook what others add to lists. For a namespace that the cache does not cover, use none.
+  template <Resource T>
+  DesiredState& ReadFrom(Lister<T> lister) & {
+    core_.ReadFrom(GvkOf<T>(), CacheOf(std::move(lister)));
+    return *this;
+  }
+  template <Resource T>
+  DesiredState&& ReadFrom(Lister<T> lister) && {
+    ReadFrom(std::move(lister));
+    return std::move(*this);
+  }
+  DesiredState& ReadFrom(const Gvk& kind, Lister<DynamicObject> lister) & {
+    core_.ReadFrom(kind, CacheOf(std::move(lister)));
+    return *this;
+  }
+  // Any other source of objects: nothing where there is none of that name.
+  DesiredState& ReadFrom(const Gvk& kind, std::function<std::optional<DynamicObject>(const ObjectKey&)> get) & {
+    core_.ReadFrom(kind, {.get = std::move(get)});
+    return *this;
+  }
+
+  Result<Changes> Apply(const Context& ctx) const { return core_.Apply(ctx); }
+
+ private:
+  template <ObjectType T>
+  static std::optional<DynamicObject> AsDynamic(const T& object) {
+    if constexpr (std::same_as<T, DynamicObject>) {
+      return object;
+    } else {
+      Result<DynamicObject> out = ToDynamic(object);
+      return out ? std::optional<DynamicObject>(*std::move(out)) : std::nullopt;
+    }
+  }
+  template <ObjectType T>
+  static internal::ChildCache CacheOf(Lister<T> lister) {
+    internal::ChildCache cache;
+    cache.get = [lister](const ObjectKey& key) -> std::optional<DynamicObject> {
+      const Ptr<T> found = lister.indexer().Get(key);
+      return found == nullptr ? std::nullopt : AsDynamic(*found);
+    };
+    cache.list = [lister](std::string_view ns, const Selector& selector) {
+      std::vector<DynamicObject> out;
+      for (const Ptr<T>& found : ns.empty() ? lister.List(selector) : lister.indexer().List(ns, selector)) {
+        if (std::optional<DynamicObject> object = AsDynamic(*found)) out.push_back(*std::move(object));
+      }
+      return out;
+    };
+    return cache;
+  }
+
+  internal::DesiredStateCore core_;
+};
+
+}  // namespace kube

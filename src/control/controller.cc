@@ -1,0 +1,382 @@
+#include "kube/control/controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <unordered_map>
+
+#include "kube/base/log.h"
+#include "kube/base/mutex.h"
+#include "kube/base/thread.h"
+
+namespace kube {
+namespace {
+
+constexpr std::size_t kMostRecent = 100;
+constexpr std::size_t kMostFailing = 1000;
+
+Logger Log() { return Logger("control"); }
+
+struct KeyHash {
+  std::size_t operator()(const ObjectKey& key) const { return WorkHash<ObjectKey>()(key); }
+};
+
+// What collects for a key until it is taken.
+struct Pending {
+  std::vector<Cause> causes{};
+  std::size_t more = 0;
+};
+
+std::string Seconds(std::chrono::nanoseconds time) { return fmt::format("{:.3f}s", std::chrono::duration<double>(time).count()); }
+
+}  // namespace
+
+namespace internal {
+
+std::optional<ObjectKey> OwnerKeyIn(const List<meta::v1::OwnerReference>& references, const String& ns, const Gvk& owner,
+                                    bool owner_namespaced) {
+  const meta::v1::OwnerReference* controller = FindController(references);
+  if (controller == nullptr || controller->kind != owner.kind) return std::nullopt;
+  const std::string_view version = controller->api_version.view();
+  const std::size_t slash = version.find('/');
+  if ((slash == std::string_view::npos ? std::string_view() : version.substr(0, slash)) != std::string_view(owner.group))
+    return std::nullopt;
+  return ObjectKey{owner_namespaced ? ns : String(), controller->name};
+}
+
+}  // namespace internal
+
+class Controller::Impl {
+ public:
+  Impl(ControllerSpec spec, ControllerEnvironment environment)
+      : spec_(std::move(spec)),
+        environment_(std::move(environment)),
+        clock_(environment_.clock ? environment_.clock : Clock::Real()),
+        queue_({.name = spec_.name,
+                .controller = spec_.name,
+                .metrics = environment_.metrics,
+                .clock = clock_,
+                .rate_limiter = spec_.options.rate_limiter
+                                    ? spec_.options.rate_limiter
+                                    : ExponentialLimiter(std::chrono::milliseconds(5), std::chrono::seconds(1000))}) {}
+
+  ~Impl() {
+    std::vector<Watch> watches;
+    {
+      MutexLock lock(mu_);
+      watches.swap(watches_);
+    }
+    watches.clear();  // waits for handlers that run, which take the lock
+    queue_.ShutDown();
+  }
+
+  const ControllerSpec& spec() const { return spec_; }
+
+  Result<void> Start() {
+    for (const internal::WatchSpec& watch : spec_.watches) {
+      if (Result<void> added = AddWatch(watch); !added) return added;
+    }
+    Count("controller_runtime_reconcile_errors_total", 0);
+    Count("controller_runtime_reconcile_panics_total", 0);
+    Count("controller_runtime_terminal_reconcile_errors_total", 0);
+    if (environment_.metrics) {
+      environment_.metrics->Set("controller_runtime_max_concurrent_reconciles", {{"controller", spec_.name}}, spec_.options.workers);
+      environment_.metrics->Set("controller_runtime_active_workers", {{"controller", spec_.name}}, 0);
+    }
+    return {};
+  }
+
+  Result<void> AddWatch(const internal::WatchSpec& watch) {
+    {
+      MutexLock lock(mu_);
+      for (const Watch& known : watches_) {
+        if (known.name == watch.name)
+          return Error::Invalid(fmt::format("controller {}: there is a watch {} already", spec_.name, watch.name));
+      }
+    }
+    // Not with the lock: handlers may be told what is there before this returns, and take it.
+    Result<HandlerRegistration> registration = watch.start(
+        *environment_.informers, [this](const ObjectKey& key, Cause cause, int priority) { Enqueue(key, std::move(cause), priority); });
+    if (!registration) return registration.error().WithContext(fmt::format("controller {}: watch {}", spec_.name, watch.name));
+    MutexLock lock(mu_);
+    watches_.push_back({watch.name, std::make_shared<HandlerRegistration>(*std::move(registration))});
+    return {};
+  }
+
+  Result<void> RemoveWatch(std::string_view name) {
+    std::shared_ptr<HandlerRegistration> removed;
+    {
+      MutexLock lock(mu_);
+      const auto found = std::find_if(watches_.begin(), watches_.end(), [&](const Watch& watch) { return watch.name == name; });
+      if (found == watches_.end()) return Error::Invalid(fmt::format("controller {}: there is no watch {}", spec_.name, name));
+      removed = std::move(found->registration);
+      watches_.erase(found);
+    }
+    return {};
+  }
+
+  void Enqueue(const ObjectKey& key, Cause cause, int priority) {
+    {
+      MutexLock lock(mu_);
+      Pending& pending = pending_[key];
+      if (std::find(pending.causes.begin(), pending.causes.end(), cause) == pending.causes.end()) {
+        if (pending.causes.size() < Request::kMostCauses) {
+          pending.causes.push_back(std::move(cause));
+        } else {
+          ++pending.more;
+        }
+      }
+    }
+    queue_.Add(key, {.priority = priority});
+  }
+
+  std::vector<std::shared_ptr<HandlerRegistration>> Registrations() const {
+    MutexLock lock(mu_);
+    std::vector<std::shared_ptr<HandlerRegistration>> out;
+    for (const Watch& watch : watches_) out.push_back(watch.registration);
+    return out;
+  }
+
+  Result<void> Run(const Context& ctx) {
+    for (const auto& registration : Registrations()) {
+      if (Result<void> synced = registration->WaitForSync(ctx); !synced) return synced;
+    }
+    Log().V(1).Info("Starting workers", {{"controller", spec_.name}, {"workers", spec_.options.workers}});
+    running_ = true;
+    {
+      std::vector<Thread> workers;
+      for (int i = 0; i < spec_.options.workers; ++i) {
+        workers.emplace_back(fmt::format("kube-w-{}", i), [this, &ctx] {
+          while (Result<WorkQueue<>::Item> item = queue_.Take(ctx)) RunOnce(ctx, *item);
+        });
+      }
+    }  // joined
+    running_ = false;
+    Log().V(1).Info("All workers finished", {{"controller", spec_.name}});
+    return {};
+  }
+
+  ControllerStatus status(std::size_t most) const {
+    ControllerStatus status{.name = spec_.name,
+                            .workers = spec_.options.workers,
+                            .active = active_,
+                            .running = running_,
+                            .runs = runs_,
+                            .errors = errors_,
+                            .queue = queue_.Snapshot(most)};
+    MutexLock lock(mu_);
+    for (const Watch& watch : watches_)
+      status.watches.push_back(watch.name + (watch.registration->HasSynced() ? ": synced" : ": waiting for its first list"));
+    for (const auto& [key, report] : failing_) status.failing.push_back(report);
+    std::sort(status.failing.begin(), status.failing.end(), [](const KeyReport& a, const KeyReport& b) {
+      return a.failures != b.failures ? a.failures > b.failures : a.key.ToString() < b.key.ToString();
+    });
+    if (status.failing.size() > most) status.failing.resize(most);
+    for (auto report = recent_.rbegin(); report != recent_.rend() && status.recent.size() < most; ++report)
+      status.recent.push_back(*report);
+    return status;
+  }
+
+  bool HasSynced() const {
+    const auto registrations = Registrations();
+    return std::all_of(registrations.begin(), registrations.end(), [](const auto& registration) { return registration->HasSynced(); });
+  }
+
+ private:
+  struct Watch {
+    std::string name{};
+    std::shared_ptr<HandlerRegistration> registration{};
+  };
+
+  void Count(std::string_view counter, double value = 1) const {
+    if (environment_.metrics) environment_.metrics->Add(counter, {{"controller", spec_.name}}, value);
+  }
+  void CountResult(std::string_view result) const {
+    if (environment_.metrics)
+      environment_.metrics->Add("controller_runtime_reconcile_total", {{"controller", spec_.name}, {"result", result}});
+  }
+
+  Request MakeRequest(const ObjectKey& key) {
+    Request request{.key = key, .attempt = queue_.NumRequeues(key) + 1, .id = next_id_.fetch_add(1) + 1};
+    MutexLock lock(mu_);
+    if (const auto found = pending_.find(key); found != pending_.end()) {
+      request.causes = std::move(found->second.causes);
+      request.more_causes = found->second.more;
+      pending_.erase(found);
+    }
+    return request;
+  }
+
+  Result<Action> Call(const Context& ctx, const Request& request) {
+    try {
+      return spec_.reconcile(ctx, request);
+    } catch (const std::exception& e) {
+      Count("controller_runtime_reconcile_panics_total");
+      return Error::Internal(fmt::format("the reconciler threw an exception: {}", e.what()));
+    } catch (...) {
+      Count("controller_runtime_reconcile_panics_total");
+      return Error::Internal("the reconciler threw something that is no std::exception");
+    }
+  }
+
+  void RunOnce(const Context& ctx, WorkQueue<>::Item& item) {
+    const ObjectKey key = item.key();
+    if (environment_.before_run) environment_.before_run(ctx, key);
+    const Request request = MakeRequest(key);
+    const Clock::TimePoint begin = clock_->Now();
+    Active(1);
+    Result<Action> result = Action::Done();
+    bool timed_out = false;
+    if (spec_.options.reconcile_timeout > std::chrono::nanoseconds(0)) {
+      const Context limited = ctx.WithTimeout(spec_.options.reconcile_timeout);
+      result = Call(limited, request);
+      timed_out = limited.stopped() && !ctx.stopped();
+    } else {
+      result = Call(ctx, request);
+    }
+    Active(-1);
+    if (timed_out) Count("controller_runtime_reconcile_timeouts_total");
+    const std::chrono::nanoseconds took = clock_->Now() - begin;
+    if (environment_.metrics) {
+      environment_.metrics->Observe("controller_runtime_reconcile_time_seconds", {{"controller", spec_.name}},
+                                    std::chrono::duration<double>(took).count());
+    }
+    ++runs_;
+    Finish(ctx, item, request, result, took);
+  }
+
+  void Finish(const Context& ctx, WorkQueue<>::Item& item, const Request& request, const Result<Action>& result,
+              std::chrono::nanoseconds took) {
+    const ObjectKey& key = request.key;
+    KeyReport report{.key = key, .last_run = clock_->WallNow(), .last_duration = took, .last_causes = request.causes};
+    if (!result) {
+      // A run that was ended from outside did not fail: the key waits for whoever works next.
+      if (ctx.stopped()) {
+        Again(key, ChangeKind::kRetry);
+        queue_.Add(key, {.priority = item.priority()});
+        return;
+      }
+      ++errors_;
+      Count("controller_runtime_reconcile_errors_total");
+      CountResult("error");
+      Log().Error(result.error(), "Reconciler failed",
+                  {{"controller", spec_.name}, {"key", key.ToString()}, {"attempt", request.attempt}, {"run", request.id}});
+      report.failures = request.attempt;
+      report.last_result = "error: " + result.error().ToString();
+      Report(std::move(report));
+      Again(key, ChangeKind::kRetry);
+      Clock::Duration after{};
+      if (const std::optional<int> seconds = result.error().retry_after_seconds()) after = std::chrono::seconds(*seconds);
+      queue_.Add(key, {.priority = item.priority(), .after = after, .rate_limited = true});
+      return;
+    }
+    const Action& action = *result;
+    const int priority = action.priority().value_or(item.priority());
+    if (action.error()) {
+      ++errors_;
+      Count("controller_runtime_reconcile_errors_total");
+      Count("controller_runtime_terminal_reconcile_errors_total");
+      CountResult("error");
+      Log().Error(*action.error(), "Reconciler gave up until something changes",
+                  {{"controller", spec_.name}, {"key", key.ToString()}, {"attempt", request.attempt}, {"run", request.id}});
+      report.failures = request.attempt;
+      report.last_result = "gave up: " + action.error()->ToString();
+      queue_.Forget(key);
+    } else if (action.requeue()) {
+      CountResult("requeue");
+      report.last_result = "requeue";
+      Again(key, ChangeKind::kRequeue);
+      queue_.Add(key, {.priority = priority, .rate_limited = true});
+    } else if (action.after()) {
+      CountResult("requeue_after");
+      report.last_result = "requeue after " + Seconds(*action.after());
+      queue_.Forget(key);
+      Again(key, ChangeKind::kRequeue);
+      queue_.Add(key, {.priority = priority, .after = *action.after()});
+    } else {
+      CountResult("success");
+      report.last_result = "success";
+      queue_.Forget(key);
+    }
+    Log().V(5).Info("Reconciled",
+                    {{"controller", spec_.name}, {"key", key.ToString()}, {"result", report.last_result}, {"run", request.id}});
+    Report(std::move(report));
+  }
+
+  // Why it will be there again.
+  void Again(const ObjectKey& key, ChangeKind why) {
+    MutexLock lock(mu_);
+    Pending& pending = pending_[key];
+    const Cause cause{.change = why};
+    if (pending.causes.size() < Request::kMostCauses &&
+        std::find(pending.causes.begin(), pending.causes.end(), cause) == pending.causes.end())
+      pending.causes.push_back(cause);
+  }
+
+  void Report(KeyReport report) {
+    MutexLock lock(mu_);
+    if (report.failures > 0) {
+      if (failing_.size() < kMostFailing || failing_.count(report.key) > 0) failing_[report.key] = report;
+    } else {
+      failing_.erase(report.key);
+    }
+    recent_.push_back(std::move(report));
+    if (recent_.size() > kMostRecent) recent_.pop_front();
+  }
+
+  void Active(int change) {
+    const int now = active_.fetch_add(change) + change;
+    if (environment_.metrics) environment_.metrics->Set("controller_runtime_active_workers", {{"controller", spec_.name}}, now);
+  }
+
+  const ControllerSpec spec_;
+  const ControllerEnvironment environment_;
+  const std::shared_ptr<Clock> clock_;
+  WorkQueue<> queue_;
+  std::atomic<int> active_ = 0;
+  std::atomic<bool> running_ = false;
+  std::atomic<std::uint64_t> runs_ = 0, errors_ = 0, next_id_ = 0;
+
+  mutable Mutex mu_;
+  std::vector<Watch> watches_ KUBE_GUARDED_BY(mu_);
+  std::unordered_map<ObjectKey, Pending, KeyHash> pending_ KUBE_GUARDED_BY(mu_);
+  std::unordered_map<ObjectKey, KeyReport, KeyHash> failing_ KUBE_GUARDED_BY(mu_);
+  std::deque<KeyReport> recent_ KUBE_GUARDED_BY(mu_);
+};
+
+Controller::Controller(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Controller::~Controller() = default;
+
+Result<std::unique_ptr<Controller>> Controller::Create(ControllerSpec spec, ControllerEnvironment environment) {
+  if (spec.name.empty()) return Error::Invalid("a controller needs a name: ControllerFor<T>(\"...\")");
+  const auto wrong = [&](std::string_view what) { return Error::Invalid(fmt::format("controller {}: {}", spec.name, what)); };
+  if (!spec.reconcile) return wrong("it has no reconciler");
+  if (spec.watches.empty()) return wrong("it watches nothing, so nothing would ever be reconciled");
+  if (spec.options.workers < 1) return wrong(fmt::format("{} workers; it needs at least one", spec.options.workers));
+  if (environment.informers == nullptr) return wrong("ControllerEnvironment::informers is missing");
+  return std::unique_ptr<Controller>(new Controller(std::make_unique<Impl>(std::move(spec), std::move(environment))));
+}
+
+const std::string& Controller::name() const { return impl_->spec().name; }
+bool Controller::needs_leader() const { return impl_->spec().options.needs_leader; }
+const std::vector<internal::WatchSpec>& Controller::watches() const { return impl_->spec().watches; }
+Result<void> Controller::Start() { return impl_->Start(); }
+bool Controller::HasSynced() const { return impl_->HasSynced(); }
+Result<void> Controller::WaitForSync(const Context& ctx) const {
+  for (const auto& registration : impl_->Registrations()) {
+    if (Result<void> synced = registration->WaitForSync(ctx); !synced) return synced;
+  }
+  return {};
+}
+Result<void> Controller::Run(const Context& ctx) { return impl_->Run(ctx); }
+void Controller::Enqueue(const ObjectKey& key, std::string_view source, int priority) {
+  impl_->Enqueue(key, {.source = String(source), .object = key, .change = ChangeKind::kExternal}, priority);
+}
+Result<void> Controller::AddWatch(internal::WatchSpec watch) { return impl_->AddWatch(watch); }
+Result<void> Controller::RemoveWatch(std::string_view name) { return impl_->RemoveWatch(name); }
+ControllerStatus Controller::status(std::size_t most) const { return impl_->status(most); }
+
+}  // namespace kube

@@ -1,0 +1,11 @@
+// The process_* metrics, from /proc.
+#pragma once
+
+#include "kube/base/metrics.h"
+
+namespace kube::serve::internal {
+
+// Reports what can be read; nothing where there is no /proc.
+void CollectProcessMetrics(MetricsSink& sink);
+
+}  // namespace kube::serve::internal
