@@ -5,10 +5,10 @@
 //   Reconciler   the function that a controller calls
 //
 //   Result<Action> Reconcile(const Context& ctx, const Request& request) {
-//     Ptr<Deployment> deployment = deployments.Get(request.key);
-//     if (deployment == nullptr) return Action::Done();                           // gone: nothing to do
-//     if (!Valid(*deployment)) return Action::GiveUp(Error::Invalid("..."));      // until it changes, there is no use in trying again
-//     if (Result<void> r = MakeService(ctx, *deployment); !r) return r.error();   // again soon, then later and later
+//     Result<Ptr<Deployment>> deployment = deployments.Get(request.key);          // a Lister: from the cache
+//     if (!deployment) return Action::Done();                                     // gone: nothing to do
+//     if (!Valid(**deployment)) return Action::GiveUp(Error::Invalid("..."));     // until it changes, there is no use in trying again
+//     if (Result<void> r = MakeService(ctx, **deployment); !r) return r.error();  // again soon, then later and later
 //     return Action::RequeueAfter(std::chrono::minutes(10));
 //   }
 #pragma once
