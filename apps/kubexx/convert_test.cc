@@ -182,7 +182,7 @@ TEST(ConvertTest, ChecksTheItemsOfAList) {
 TEST(ConvertTest, ReadsProtobufInsideAProtobufList) {
   Ran item = Convert({"-o", "protobuf", "-"}, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
   meta::v1::List list;
-  list.items.push_back({String(item.out)});
+  list.items.push_back(RawJson(String(item.out)));
   Result<std::string> bytes = ToProtobuf(list);
   ASSERT_TRUE(bytes) << bytes.error().ToString();
   Ran ran = Convert({"-o", "json", "-c", "-"}, *bytes);
