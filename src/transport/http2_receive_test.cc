@@ -32,11 +32,17 @@ class ReceiveTest : public ::testing::Test {
     watch_ = started_.Take();
   }
   void Write(const std::string& text) { (void)watch_->Write(std::make_shared<std::string>(text)); }
-  // Reads on a thread until that waits at the socket.
+  // The connection is the reader's: a try to read takes it, unless the loop has just something to do.
+  bool TakeConnection() {
+    return Eventually([&] {
+      (void)ReadSome(*answer_->stream, Patient().WithTimeout(std::chrono::milliseconds(2)));
+      return transport_->stats().receiving == 1;
+    });
+  }
+  // A thread that reads at the socket.
   Thread StartReader(std::string& text, const Context& ctx = Patient()) {
-    Thread reader("reader", [this, &text, ctx] { text = ReadSome(*answer_->stream, ctx); });
-    EXPECT_TRUE(Eventually([&] { return transport_->stats().receiving == 1; }));
-    return reader;
+    EXPECT_TRUE(TakeConnection());
+    return Thread("reader", [this, &text, ctx] { text = ReadSome(*answer_->stream, ctx); });
   }
 
   Handover<Exchange> started_;
@@ -71,18 +77,15 @@ TEST_F(ReceiveTest, AnotherRequestTakesTheConnectionBackAndLaterItIsTheReadersAg
       const Result<HttpResponse> answer = transport_->RoundTrip(Patient(), Get("/other"));
       ASSERT_TRUE(answer) << answer.error().ToString();
     }
-    EXPECT_EQ(transport_->stats().receiving, 0U);
+    EXPECT_EQ(transport_->stats().receiving, 0U);  // and not again so soon
     EXPECT_EQ(transport_->stats().connections_opened, 1U);
     Write("x");
     reader.Join();
     EXPECT_EQ(text, "x");
     // Not before a while has passed: then events, or a try to read, find that nobody else is there.
-    ASSERT_TRUE(Eventually([&] {
-      Write("y");
-      EXPECT_EQ(ReadSome(*answer_->stream), "y");
-      (void)ReadSome(*answer_->stream, Patient().WithTimeout(std::chrono::milliseconds(20)));
-      return transport_->stats().receiving == 1;
-    }));
+    Write("y");
+    EXPECT_EQ(ReadSome(*answer_->stream), "y");
+    ASSERT_TRUE(TakeConnection());
   }
 }
 
@@ -103,8 +106,7 @@ TEST_F(ReceiveTest, CloseByAnotherThreadEndsTheRead) {
   answer_->stream->Close();
   reader.Join();
   EXPECT_EQ(text, "error: the body was closed");
-  EXPECT_TRUE(Eventually([&] { return transport_->stats().in_flight == 0; }));
-  EXPECT_EQ(transport_->stats().receiving, 0U);
+  EXPECT_TRUE(Eventually([&] { return transport_->stats().in_flight == 0 && transport_->stats().receiving == 0; }));
   EXPECT_TRUE(transport_->RoundTrip(Patient(), Get("/other")));
   EXPECT_EQ(transport_->stats().connections_opened, 1U);
 }
@@ -208,17 +210,11 @@ TEST(ReceivePingTest, PingsAreAnswered) {
   const Result<HttpResponse> watch = transport->RoundTrip(Patient(), Streaming("/"));
   ASSERT_TRUE(watch) << watch.error().ToString();
   EXPECT_EQ(ReadSome(*watch->stream), "x");
-  std::string text;
-  {
-    auto [ctx, cancel] = Patient().WithCancel();
-    Thread reader("reader", [&, ctx = ctx] { text = ReadSome(*watch->stream, ctx); });
-    EXPECT_EQ(answered.Take(), 0);
-    EXPECT_TRUE(Eventually([&] { return transport->stats().receiving == 1; }));
-    cancel.Cancel();
-    reader.Join();
-  }
-  EXPECT_TRUE(text.starts_with("error: ")) << text;
-  EXPECT_EQ(transport->stats().receiving, 1U);
+  EXPECT_EQ(answered.Take(), 0);  // by the loop or by the reader
+  EXPECT_TRUE(Eventually([&] {
+    (void)ReadSome(*watch->stream, Patient().WithTimeout(std::chrono::milliseconds(2)));
+    return transport->stats().receiving == 1;
+  }));
   // Nobody reads from here on, until the loop finds that out.
   away.Put(0);
   EXPECT_EQ(answered.Take(), 1);

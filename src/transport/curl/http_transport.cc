@@ -81,7 +81,7 @@ class CallStream : public BodyStream {
       const auto there = [&call]() KUBE_REQUIRES(call.mu) { return call.closed || call.buffer.size() > call.used || call.ended; };
       while (http2_ && !there()) {
         lock.Unlock();
-        const bool received = loop_->Receive(ctx, call_);
+        const bool received = loop_->Receive(ctx, call_, receiving_);
         lock.Lock();
         receiving_ = received;
         if (!received) {

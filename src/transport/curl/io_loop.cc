@@ -415,13 +415,22 @@ void IoLoop::EndLink(Link& link, const std::optional<Error>& cause) {
 
 // ---- Readers that receive themselves ----
 
-bool IoLoop::Receive(const Context& ctx, const std::shared_ptr<Call>& call) {
-  if (!call->at_socket.Prepare() || !io_.TryLock()) return false;
+bool IoLoop::Receive(const Context& ctx, const std::shared_ptr<Call>& call, bool did_before) {
+  if (!call->at_socket.Prepare()) return false;
+  // Who did so before may still have the connection: the loop does not look at it, so giving up is no choice.
+  if (did_before) {
+    io_.Lock();
+  } else if (!io_.TryLock()) {
+    return false;
+  }
   now_ = std::chrono::steady_clock::now();
   Link* link = LinkOf(*call);
   bool wake = false;
   if (link == nullptr || !MayReceive(*link, *call) || now_ - link->shared_at < kSharedLately) {
+    const bool mine = link != nullptr && link->receiver == call;
+    if (mine) TakeBack(*link);
     io_.Unlock();
+    if (mine) Wake();
     return false;
   }
   if (link->receiver == nullptr) {

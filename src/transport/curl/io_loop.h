@@ -38,8 +38,9 @@ class IoLoop : public CallOwner {
   void Resume(const std::shared_ptr<Call>& call);
   // For the reader of a stream that finds nothing to read: waits at the socket on the caller's thread and receives what comes, as long as
   // its stream is the only one of its connection. That saves waking two threads for each event of a watch. True: something may have come,
-  // or `ctx` stopped. False: the loop has to do it.
-  bool Receive(const Context& ctx, const std::shared_ptr<Call>& call);
+  // or `ctx` stopped. False: the loop has to do it. `did_before`: what the
+  // last call for this stream gave.
+  bool Receive(const Context& ctx, const std::shared_ptr<Call>& call, bool did_before);
   void CloseConnections();
   // Ends all calls with kClosed and joins. Not on the loop's own thread.
   void Stop();
