@@ -153,6 +153,7 @@ void InternTable::Drop(Slot& slot) {
 
 void InternTable::Sweep() {
   for (Slot& slot : recent_) Drop(slot);
+  for (String& base : bases_) base.clear();  // those that others differ from live on with them
   // Dropping a part may leave the parts inside it unused: go on until nothing changes.
   for (bool dropped = true; dropped;) {
     dropped = false;
@@ -163,9 +164,6 @@ void InternTable::Sweep() {
         dropped = true;
       }
     }
-  }
-  for (String& base : bases_) {
-    if (base.SoleOwner()) base.clear();
   }
   std::size_t capacity = slots_.size();
   while (capacity > kSmallest && used_ * 8 < capacity) capacity /= 2;

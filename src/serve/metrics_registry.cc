@@ -135,7 +135,7 @@ void AppendNumber(std::string& out, double number) {
     out += number > 0 ? "+Inf" : "-Inf";
   } else {
     // As Go writes it, since the text of a bucket's bound is a part of its name: 0.0001, 1e-05, 100000, 1.048576e+06.
-    char text[40];
+    char text[40] = {};  // atoi needs an end
     std::to_chars_result end = std::to_chars(std::begin(text), std::end(text), number, std::chars_format::scientific);
     const int exponent = std::atoi(std::find(std::begin(text), end.ptr, 'e') + 1);
     if (number == 0 || (exponent >= -4 && exponent < 6)) {
