@@ -389,6 +389,7 @@ Result<void> ElectorImpl::RunOnce(const Context& ctx, std::unique_ptr<Work>& wor
   if (cancelled) {
     end = Drain(w);
   } else {
+    Lead(false);  // first: who is told that it is over does not find is_leader()
     w.cancel.Cancel(LostError().error());
   }
   bool done = false;
