@@ -85,7 +85,7 @@ class CallStream : public BodyStream {
         lock.Lock();
         receiving_ = received;
         if (!received) {
-          resume = Room();
+          resume = Room(call);
           if (resume) call.resuming = true;
           break;
         }
@@ -121,15 +121,14 @@ class CallStream : public BodyStream {
       }
       call.taken += count;
       // Who receives itself does that before it waits.
-      if (!receiving_ && Room()) resume = call.resuming = true;
+      if (!receiving_ && Room(call)) resume = call.resuming = true;
     }
     if (resume) loop_->Resume(call_);
     return count;
   }
 
   // The sender may send more, and was not told yet.
-  bool Room() const KUBE_REQUIRES(call_->mu) {
-    const Call& call = *call_;
+  bool Room(const Call& call) const KUBE_REQUIRES(call.mu) {
     const bool room = http2_ ? call.taken >= buffer_size_ / 2 : call.paused && call.buffer.size() - call.used <= buffer_size_ / 2;
     return room && !call.resuming && !call.ended;
   }
