@@ -37,7 +37,8 @@ struct ManagerOptions {
   // "host:port", ":port" for all addresses; port 0 is a free one. Empty or "0": no such server.
   std::string metrics_bind_address{};       // /metrics, /debug/controllers
   std::string health_probe_bind_address{};  // /healthz, /readyz
-  // How long Run waits for reconcilers and runnables after its context stopped. Keep it below the pod's terminationGracePeriodSeconds.
+  // How long the lease is kept, after Run's context stopped, for reconcilers and runnables that have not returned; then it ends by itself
+  // instead of being given back. Keep it below the pod's terminationGracePeriodSeconds.
   std::chrono::nanoseconds graceful_shutdown_timeout = std::chrono::seconds(25);
 };
 
@@ -54,7 +55,7 @@ using HealthCheck = std::function<Result<void>()>;
 // Thread safety: all functions from any thread; Run once.
 // Lifetime: the destructor ends everything and waits for it.
 // Blocking and cancellation: Run blocks until its context stops (ok), leadership is lost (IsLeadershipLost: exit, and start again) or
-//   something failed. It then waits for what runs, at most graceful_shutdown_timeout; kTimeout names what did not return.
+//   something failed. It then waits for reconcilers and runnables, however long they take: they have to return when their context stops.
 // Errors: of Add kInvalid: a name that is taken, what Controller::Create says; of Run also kInvalid (an address) and kTransport (a port).
 class KUBE_EXPORT Manager {
  public:
