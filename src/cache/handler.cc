@@ -12,10 +12,26 @@ struct Graveyard {
   std::vector<Thread> threads KUBE_GUARDED_BY(mu);
 };
 
+// Never destroyed: a thread may be on its way here while the process exits.
+Graveyard& TheGraveyard() {
+  static Graveyard* const graveyard = new Graveyard;
+  return *graveyard;
+}
+
+struct JoinAtExit {
+  ~JoinAtExit() {
+    std::vector<Thread> threads;
+    MutexLock lock(TheGraveyard().mu);
+    threads.swap(TheGraveyard().threads);
+    lock.Unlock();
+  }  // joined
+};
+
 }  // namespace
 
 void Bury(Thread thread) {
-  static Graveyard graveyard;  // joins at exit
+  Graveyard& graveyard = TheGraveyard();
+  static const JoinAtExit at_exit;
   std::vector<Thread> earlier;
   {
     MutexLock lock(graveyard.mu);
