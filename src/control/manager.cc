@@ -217,20 +217,22 @@ class Manager::Impl {
     LeaderElectionOptions election = *options_.leader_election;
     if (!election.metrics) election.metrics = metrics_;
     election.drain_timeout = options_.graceful_shutdown_timeout;
-    Result<LeaderElector> elector = LeaderElector::Create(client_, std::move(election),
-                                                          {.on_started_leading =
-                                                               [this](const Context& lead) {
-                                                                 leading_ = true;
-                                                                 Lead(lead);
-                                                                 leading_ = false;
-                                                               },
-                                                           .on_stopped_leading = [this] { leading_ = false; },
-                                                           .on_new_leader =
-                                                               [](const std::string& identity) {
-                                                                 Log().Info("New leader", {{"identity", identity}});
-                                                               }});
-    if (!elector) return elector.error();
-    healthz_.Add("leader-election", [&elector] { return elector->Check(std::chrono::seconds(20)); });
+    Result<LeaderElector> made = LeaderElector::Create(client_, std::move(election),
+                                                       {.on_started_leading =
+                                                            [this](const Context& lead) {
+                                                              leading_ = true;
+                                                              Lead(lead);
+                                                              leading_ = false;
+                                                            },
+                                                        .on_stopped_leading = [this] { leading_ = false; },
+                                                        .on_new_leader =
+                                                            [](const std::string& identity) {
+                                                              Log().Info("New leader", {{"identity", identity}});
+                                                            }});
+    if (!made) return made.error();
+    // Shared: a check may still be running when this returns.
+    const auto elector = std::make_shared<LeaderElector>(*std::move(made));
+    healthz_.Add("leader-election", [elector] { return elector->Check(std::chrono::seconds(20)); });
     const Result<void> ran = elector->Run(ctx);
     healthz_.Add("leader-election", [] { return Result<void>(); });
     return ran ? Failure() : ran;

@@ -113,7 +113,7 @@ bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
     if (outcome.state == Wire::State::kDone) link->session.Sent(outcome.bytes);
   }
   // What is left, or went wrong, the loop sees to.
-  const bool wake = !waiting_.empty() || link->session.over() || !link->session.output().empty();
+  const bool wake = !waiting_.empty() || link->session.over() || !link->session.output().empty() || link->more;
   io_.Unlock();
   if (wake) Wake();
   return true;
@@ -466,7 +466,9 @@ bool IoLoop::Receive(const Context& ctx, const std::shared_ptr<Call>& call, bool
     if (readable) Read(*link);
     TendLinks();
   }
-  wake = again_ || !waiting_.empty() || LinkOf(*call) == nullptr;
+  link = LinkOf(*call);
+  // Bytes that the socket does not know of wake nobody by themselves.
+  wake = again_ || !waiting_.empty() || link == nullptr || link->receiver != call;
   io_.Unlock();
   if (wake) Wake();
   return true;
