@@ -9,11 +9,12 @@ PRESET ?= $(if $(findstring clang,$(CXX)),clang,dev)
 FUZZ_SECONDS ?= 600
 # A pattern: `make bench BENCH=codec`.
 BENCH ?= .
-# Of `make bench-peers`. KEEP: a folder for the cluster's data, which the next run takes up again.
+# Of `make bench-peers`. KEEP: a folder for the cluster's data, which the next run takes up again. WORK: informer or reconcile alone.
 PODS ?= 20000
 UPDATES ?= 5000
 ROUNDS ?= 3
 KEEP ?=
+WORK ?=
 
 # make sets CXX by itself; only a compiler that the user named is passed on.
 ifeq ($(origin CXX),default)
@@ -55,7 +56,9 @@ test: deps newest-control-plane  ## what to run before a change is sent: all tes
 	@cd $(BUILD)/asan && rm -f tests/contract/api/summary-*.txt; code=0; $(CTEST) -LE slow || code=$$?; \
 	cat tests/contract/api/summary-*.txt 2> /dev/null; exit $$code
 
+# Chromium opens the debug page of a manager.
 test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with clang, 10 s of each quick fuzz target
+	@scripts/install-deps chromium
 	@$(call configure,asan)
 	@$(call build,asan)
 	@if command -v go > /dev/null; then scripts/build-control-plane --lean || echo "No real control plane: its tests are skipped."; fi
@@ -78,12 +81,12 @@ bench: deps  ## build and run the benchmarks (BENCH=<part of a name>)
 	@$(call build,release)
 	@scripts/run-benchmarks $(BUILD)/release "$(BENCH)"
 
-bench-peers: deps newest-control-plane  ## informers beside client-go and kube-rs on a real control plane (PODS=20000 UPDATES=5000 ROUNDS=3 KEEP=<folder>)
+bench-peers: deps newest-control-plane  ## informers and controllers beside client-go's and kube-rs' on a real control plane (PODS=20000 UPDATES=5000 ROUNDS=3 KEEP=<folder> WORK=reconcile)
 	@$(call configure,release)
-	@$(call build,release) --target kubexx peers_informer peers_load
+	@$(call build,release) --target kubexx peers_informer peers_load peers_reconcile peers_widgets
 	@scripts/build-peers > /dev/null || true
 	@python3 -B bench/peers/run.py --build $(BUILD)/release --out $(BUILD)/bench --pods $(PODS) --updates $(UPDATES) --rounds $(ROUNDS) \
-	  $(if $(KEEP),--keep $(KEEP))
+	  $(if $(KEEP),--keep $(KEEP)) $(if $(WORK),--work $(WORK))
 
 bench-growth: deps  ## what an informer costs with 5,000 to 150,000 pods, on the embedded server
 	@$(call configure,release)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the same informer work in kubexx, client-go and kube-rs against one real control plane, and writes what it cost each of them.
+"""Runs the same work, an informer and a controller, in kubexx, client-go and kube-rs against one real control plane, and writes what it cost
+each of them.
 
 `make bench-peers` builds all that this needs and runs it. What is measured and how is in README.md beside this file."""
 
@@ -18,6 +19,8 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import reconcile
 
 HERE = Path(__file__).resolve().parent
 SIDES = ["kubexx", "client-go", "kube-rs"]
@@ -83,6 +86,14 @@ ROWS = [
     Row("event_latency_p99_json", "ms", "json", "latency_p99", 1e3, wanted=1),
     Row("event_latency_burst_p99", "ms", "protobuf", "latency_burst_p99", 1e3),
     Row("event_latency_burst_p99_json", "ms", "json", "latency_burst_p99", 1e3),
+    Row("reconcile_cpu", "s", "reconcile", "cpu", wanted=2.5),
+    Row("reconcile_wall", "s", "reconcile", "wall"),
+    Row("reconcile_rss", "MB", "reconcile", "rss", MB, wanted=2.5),
+    Row("reconcile_rss_peak", "MB", "reconcile", "peak", MB),
+    Row("reconcile_requests", "", "reconcile", "requests"),
+    Row("reconcile_cpu_desired_state", "s", "reconcile-desired-state", "cpu"),
+    Row("reconcile_wall_desired_state", "s", "reconcile-desired-state", "wall"),
+    Row("reconcile_requests_desired_state", "", "reconcile-desired-state", "requests"),
 ]
 
 
@@ -168,6 +179,7 @@ class Bench:
     folder: Path
     kubeconfig: Path
     samples: dict[tuple[str, str], list[dict]] = field(default_factory=dict)
+    reconcilers: dict[str, list[str]] = field(default_factory=dict)
 
     def fill(self) -> None:
         marker = self.folder / "loaded"
@@ -262,6 +274,23 @@ class Bench:
                     say(f"round {number + 1} {variant.name:18} {side:10} {sample['sync_cpu']:7.2f} s CPU, {sample['sync_wall']:6.2f} s, "
                         f"{sample['rss'] / 1e6:6.0f} MB, peak {sample['peak'] / 1e6:6.0f} MB{events}")
 
+    def reconcile(self) -> None:
+        args = self.args
+        work = reconcile.Reconcile(args.build, self.kubeconfig, args.objects, args.workers, args.settle, Failure)
+        sides = [side for side in SIDES if side in self.reconcilers]
+        say("warming up the server: widgets")
+        work.run(Program, self.reconcilers[sides[0]], sides[0], "reconcile")
+        for number in range(args.rounds):
+            turn = number % len(sides)
+            for side in sides[turn:] + sides[:turn]:
+                for variant in reconcile.VARIANTS if side == "kubexx" else reconcile.VARIANTS[:1]:
+                    if args.variants and variant not in args.variants:
+                        continue
+                    sample = work.run(Program, self.reconcilers[side], side, variant)
+                    self.samples.setdefault((side, variant), []).append(sample)
+                    say(f"round {number + 1} {variant:18} {side:10} {sample['cpu']:7.2f} s CPU, {sample['wall']:6.2f} s, {sample['rss'] / 1e6:6.1f} MB, "
+                        f"peak {sample['peak'] / 1e6:6.1f} MB, {sample['requests']} requests")
+
     def median(self, side: str, row: Row) -> float | None:
         values = [s[row.figure] for s in self.samples.get((side, row.variant), []) if row.figure in s]
         return statistics.median(values) * row.scale if values else None
@@ -317,31 +346,41 @@ def write(bench: Bench, out: Path, reasons: dict[str, str]) -> str:
     rounds = [len(runs) for runs in bench.samples.values()]
     complete = min(rounds) == max(rounds) == bench.args.rounds
     result = {
-        "pods": bench.args.pods, "updates": bench.args.updates, "rounds": max(rounds), "complete": complete, "machine": machine(),
+        "pods": bench.args.pods, "updates": bench.args.updates, "objects": bench.args.objects, "rounds": max(rounds), "complete": complete, "machine": machine(),
         "missing": reasons,
         "rows": [figures for _, figures in rows],
         "samples": [{"side": side, "variant": variant, "runs": runs} for (side, variant), runs in bench.samples.items()],
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "peers.json").write_text(json.dumps(result, indent=1) + "\n")
-    text = f"{bench.args.pods} pods, {bench.args.updates} updates, medians of {max(rounds)} rounds, {machine()}.\n"
+    text = f"{bench.args.pods} pods, {bench.args.updates} updates" if "informer" in bench.args.work else f"{bench.args.objects} objects"
+    text += f", medians of {max(rounds)} rounds, {machine()}.\n"
     if not complete:
         text += f"The run was ended early: {bench.args.rounds} rounds were asked for, and some lines have fewer than others.\n"
     text += "\n" + table(rows)
-    text += "\nkube-rs has no protobuf: its figures in the lines of protobuf are of the same pods in JSON.\n"
+    if "informer" in bench.args.work:
+        text += "\nkube-rs has no protobuf: its figures in the lines of protobuf are of the same pods in JSON.\n"
+    if "reconcile" in bench.args.work:
+        text += f"\nreconcile: {bench.args.objects} objects, {bench.args.workers} workers; beside kubexx stand controller-runtime (column client-go) and kube-rs.\n"
     for side, reason in reasons.items():
         text += f"{side} is missing: {reason}\n"
     (out / "peers.md").write_text(text)
     return text
 
 
-def find_programs(args: argparse.Namespace) -> tuple[dict[str, list[str]], dict[str, str]]:
-    cache = Path(os.environ.get("KUBEXX_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubexx") / "peers"
-    all_programs = {
+def peers_folder() -> Path:
+    return Path(os.environ.get("KUBEXX_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubexx") / "peers"
+
+
+def informer_programs(args: argparse.Namespace) -> dict[str, list[str]]:
+    return {
         "kubexx": [str(args.build / "bench/peers/peers_informer")],
-        "client-go": [str(cache / "client-go"), "informer"],
-        "kube-rs": [str(cache / "kube-rs")],
+        "client-go": [str(peers_folder() / "client-go"), "informer"],
+        "kube-rs": [str(peers_folder() / "kube-rs")],
     }
+
+
+def find_programs(args: argparse.Namespace, all_programs: dict[str, list[str]]) -> tuple[dict[str, list[str]], dict[str, str]]:
     programs, reasons = {}, {}
     for side, argv in all_programs.items():
         if args.only and side not in args.only:
@@ -363,13 +402,19 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="how often everything is run; medians count (default 3)")
     parser.add_argument("--settle", type=float, default=2, help="seconds between the sync and reading RSS (default 2)")
     parser.add_argument("--keep", type=Path, help="a folder for the cluster's data that stays: the next run does not load it anew")
+    parser.add_argument("--objects", type=int, default=1000, help="how many objects of the reconcile round (default 1000)")
+    parser.add_argument("--workers", type=int, default=4, help="workers of the controllers (default 4)")
+    parser.add_argument("--work", action="append", choices=["informer", "reconcile"], help="only this; may come several times (default: both)")
     parser.add_argument("--only", action="append", choices=SIDES, help="run this side only; may come several times")
-    parser.add_argument("--variants", action="append", choices=[v.name for v in VARIANTS], help="run this variant only; may come several times")
+    parser.add_argument("--variants", action="append", choices=[v.name for v in VARIANTS] + reconcile.VARIANTS, help="run this variant only; may come several times")
     args = parser.parse_args()
+    args.work = args.work or ["informer", "reconcile"]
     if args.pods < 1 or args.rounds < 1 or args.updates < 0 or args.updates == 1 or args.rate < 1:
         parser.error("--pods, --rounds and --rate are at least 1, --updates is 0 or at least 2")
 
-    programs, reasons = find_programs(args)
+    programs, reasons = find_programs(args, informer_programs(args)) if "informer" in args.work else ({}, {})
+    reconcilers, missing = find_programs(args, reconcile.find_programs(args.build, peers_folder())) if "reconcile" in args.work else ({}, {})
+    reasons |= missing
     for side, reason in reasons.items():
         say(f"{side}: {reason}; its column stays empty")
     folder = args.keep.absolute() if args.keep else Path(tempfile.mkdtemp(prefix="kubexx-peers-"))
@@ -377,10 +422,14 @@ def main() -> int:
     try:
         say(f"starting a control plane in {folder}")
         with ControlPlane(args.build / "apps/kubexx/kubexx", folder) as plane:
-            bench = Bench(args, programs, str(args.build / "bench/peers/peers_load"), folder, plane.kubeconfig)
-            bench.fill()
+            bench = Bench(args, programs, str(args.build / "bench/peers/peers_load"), folder, plane.kubeconfig,
+                          reconcilers=reconcilers)
             try:
-                bench.measure()
+                if reconcilers:
+                    bench.reconcile()
+                if programs:
+                    bench.fill()
+                    bench.measure()
             finally:
                 if bench.samples:
                     print(write(bench, args.out, reasons), flush=True)

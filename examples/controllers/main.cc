@@ -35,11 +35,12 @@ int Fail(const kube::Error& error) {
 // For each ConfigMap with the label `copy: secret` there shall be a Secret with the same data.
 class CopyReconciler {
  public:
-  CopyReconciler(Client client, kube::Lister<ConfigMap> maps) : client_(std::move(client)), maps_(std::move(maps)) {}
+  explicit CopyReconciler(kube::CachedClient client) : client_(std::move(client)) {}
 
   Result<Action> operator()(const Context& ctx, const Request& request) const {
-    const Result<kube::Ptr<ConfigMap>> found = maps_.Get(request.key);
-    if (!found) return Action::Done();  // gone, and its Secret with it: it has an owner
+    const Result<kube::Ptr<ConfigMap>> found = client_.Get<ConfigMap>(ctx, request.key);  // from the cache
+    if (!found && kube::IsNotFound(found.error())) return Action::Done();                 // gone, and its Secret with it: it has an owner
+    if (!found) return found.error();
     const ConfigMap& map = **found;
     for (const kube::Cause& cause : request.causes) std::cout << request.key << ": " << cause.ToString() << "\n";
 
@@ -57,8 +58,7 @@ class CopyReconciler {
   }
 
  private:
-  const Client client_;
-  const kube::Lister<ConfigMap> maps_;
+  const kube::CachedClient client_;
 };
 // [end]
 
@@ -75,13 +75,17 @@ int main() {
   kube::Manager manager(*client, {.leader_election = kube::LeaderElectionOptions{.name = "copier", .ns = "default"},
                                   .metrics_bind_address = "127.0.0.1:0",
                                   .health_probe_bind_address = "127.0.0.1:0"});
-  const CopyReconciler reconciler(*client, manager.informers().For<ConfigMap>().lister());
+  const CopyReconciler reconciler(manager.cached());
   const Result<void> added = manager.Add(kube::ControllerFor<ConfigMap>("copier")
                                              .For({.when = kube::ResourceVersionChanged()})
                                              .Owns<Secret>()
                                              .Workers(2)
                                              .Reconcile(reconciler));
   if (!added) return Fail(added.error());
+  // [end]
+  // [numbers]
+  manager.metrics()->Describe("copies_wanted", "ConfigMaps that ask for a copy.");
+  manager.metrics()->Set("copies_wanted", {{"shop", "berlin"}}, 7);
   // [end]
   Result<void> ran;
   kube::Thread running("manager", [&, ctx = ctx] { ran = manager.Run(ctx); });

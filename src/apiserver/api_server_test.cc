@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "apiserver/api_server_test_util.h"
 #include "kube/base/fake_clock.h"
@@ -294,6 +295,49 @@ TEST(ApiServerTest, ClockSkewMovesTheTimeOfObjects) {
   server->SetClockSkew(std::chrono::seconds(-1));
   const Value other = JsonOf(client.CreateMap("b").body);
   EXPECT_EQ(other["metadata"]["creationTimestamp"].string_value(), "2019-12-31T23:59:59Z");
+}
+
+// A patch that names no version is applied to whatever is there, however many others write at the same moment. One that does is refused
+// where its version is gone: of those that name the same one, one wins.
+TEST(ApiServerTest, PatchesBesideEachOtherAreNoConflicts) {
+  auto server = StartApiServer();
+  Client client(*server);
+  const std::string path = std::string(kMaps) + "/a";
+  const std::vector<std::string> merge = {"content-type: application/merge-patch+json"};
+  ASSERT_EQ(client.CreateMap("a").status, 201);
+  constexpr int kThreads = 4, kPatches = 50;
+  std::atomic<int> refused = 0;
+  {
+    std::vector<Thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back("patcher", [&, t] {
+        Client own(*server);
+        for (int i = 0; i < kPatches; ++i) {
+          const std::string patch = R"({"data": {"k)" + std::to_string(t) + "-" + std::to_string(i) + R"(": "v"}})";
+          if (own.Do("PATCH", path, patch, merge).status != 200) ++refused;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(JsonOf(client.Get(path).body)["data"].object().size(), std::size_t{kThreads * kPatches});
+
+  const std::string version = JsonOf(client.Get(path).body)["metadata"]["resourceVersion"].string_value().str();
+  std::atomic<int> won = 0;
+  {
+    std::vector<Thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back("patcher", [&, t] {
+        Client own(*server);
+        const std::string patch =
+            R"({"metadata": {"resourceVersion": ")" + version + R"("}, "data": {"winner": ")" + std::to_string(t) + R"("}})";
+        const auto status = own.Do("PATCH", path, patch, merge).status;
+        if (status == 200) ++won;
+        EXPECT_TRUE(status == 200 || status == 409) << status;
+      });
+    }
+  }
+  EXPECT_EQ(won, 1);
 }
 
 TEST(ApiServerTest, AnswersLogsFromTheHandler) {

@@ -369,7 +369,8 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
       if (gone) return Answer{.object = std::move(next)};
       return Answer{.stored = std::move(put)};
     }
-    if (!version.empty() && !request.is_apply) return ModifiedConflict(r.group, r.resource, call.name);
+    // The version of a patched object is the live one's, unless the patch names another: then the next attempt says so.
+    if (!version.empty() && !request.is_apply && !request.is_patch) return ModifiedConflict(r.group, r.resource, call.name);
   }
   return ModifiedConflict(r.group, r.resource, call.name);
 }

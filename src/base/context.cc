@@ -5,6 +5,13 @@
 namespace kube {
 namespace internal {
 
+// What a context carries, and what those before it do.
+struct ContextValue {
+  const std::type_info* type;
+  std::shared_ptr<void> value;
+  std::shared_ptr<const ContextValue> outer;
+};
+
 struct ContextState {
   using Link = std::stop_callback<std::function<void()>>;
 
@@ -29,7 +36,8 @@ struct ContextState {
   const std::shared_ptr<Clock> clock;
   // Keeps the chain to the root alive, so that stops come through contexts that nobody else holds. Parents hold children weakly.
   const std::shared_ptr<ContextState> parent;
-  std::optional<Clock::TimePoint> deadline;  // set once, before the state is shared
+  std::optional<Clock::TimePoint> deadline;    // set once, before the state is shared
+  std::shared_ptr<const ContextValue> values;  // likewise; mostly null
   std::stop_source source;
 
   mutable Mutex mu;
@@ -82,6 +90,7 @@ Context Context::Background(std::shared_ptr<Clock> clock) { return Context(std::
 Context Context::Child(std::optional<TimePoint> deadline) const {
   auto child = std::make_shared<ContextState>(state_->clock, state_);
   child->deadline = state_->deadline;
+  child->values = state_->values;
   const bool own_deadline = deadline && (!child->deadline || *deadline < *child->deadline);
   if (own_deadline) child->deadline = deadline;
 
@@ -118,6 +127,19 @@ Context Context::WithStopToken(std::stop_token token) const {
     if (const std::shared_ptr<ContextState> self = weak.lock()) self->Stop(CancelledError());
   });
   return child;
+}
+
+Context Context::WithErased(const std::type_info& type, std::shared_ptr<void> value) const {
+  Context child = Child(std::nullopt);
+  child.state_->values = std::make_shared<internal::ContextValue>(internal::ContextValue{&type, std::move(value), state_->values});
+  return child;
+}
+
+std::shared_ptr<void> Context::Erased(const std::type_info& type) const {
+  for (const internal::ContextValue* at = state_->values.get(); at != nullptr; at = at->outer.get()) {
+    if (*at->type == type) return at->value;
+  }
+  return nullptr;
 }
 
 bool Context::stopped() const { return state_->source.stop_requested(); }

@@ -374,6 +374,44 @@ TEST_F(WaitUntilTest, ReturnsTheErrorWhenTheContextStops) {
   }
 }
 
+// ---- Values ----
+
+TEST(ContextValueTest, ValuesAreInheritedAndFoundByTheirType) {
+  const Context root = Context::Background();
+  EXPECT_EQ(root.Value<int>(), nullptr);
+  const Context one = root.WithValue(std::make_shared<int>(1));
+  const auto [child, cancel] = one.WithTimeout(hours(1)).WithCancel();
+  ASSERT_NE(child.Value<int>(), nullptr);
+  EXPECT_EQ(*child.Value<int>(), 1);
+  EXPECT_EQ(child.Value<double>(), nullptr);
+  EXPECT_EQ(root.Value<int>(), nullptr);
+
+  const Context two = child.WithValue(std::make_shared<double>(0.5)).WithValue(std::make_shared<int>(2));
+  EXPECT_EQ(*two.Value<int>(), 2);
+  EXPECT_EQ(*two.Value<double>(), 0.5);
+  EXPECT_EQ(*child.Value<int>(), 1);
+}
+
+TEST(ContextValueTest, AContextWithAValueStopsWithItsParent) {
+  const auto [parent, cancel] = Context::Background().WithTimeout(hours(1)).WithCancel();
+  const Context child = parent.WithValue(std::make_shared<int>(1));
+  EXPECT_EQ(child.deadline(), parent.deadline());
+  EXPECT_FALSE(child.stopped());
+  cancel.Cancel();
+  EXPECT_TRUE(child.stopped());
+  EXPECT_TRUE(IsCancelled(*child.Err()));
+}
+
+TEST(ContextValueTest, AValueLivesAsLongAsAContextThatHasIt) {
+  const auto value = std::make_shared<int>(1);
+  {
+    std::optional<Context> child = Context::Background().WithValue(value).WithTimeout(hours(1));
+    EXPECT_GT(value.use_count(), 1);
+    child.reset();
+  }
+  EXPECT_EQ(value.use_count(), 1);
+}
+
 // Signals are sent in a process of their own: the context is one per process.
 class SignalContextDeathTest : public ::testing::Test {
  protected:

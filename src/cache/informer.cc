@@ -63,9 +63,12 @@ Result<HandlerRegistration> InformerBase::Add(Handler handler, HandlerOptions op
 }
 
 std::shared_ptr<InformerHandle> MakeInformer(InformerSetup setup) {
+  const Gvr& gvr = setup.target.gvr;
+  // Of a resource alone the kind is not known; group and version are.
+  Gvk gvk = setup.target.gvk.empty() ? Gvk{gvr.group, gvr.version, {}} : setup.target.gvk;
   std::shared_ptr<ObjectSource> source = MakeClientSource(setup.client, setup.target, *setup.form);
-  return std::make_shared<InformerHandle>(
-      std::make_shared<InformerCore>(std::move(source), *setup.form, setup.target.gvr, std::move(setup.options), std::move(setup.metrics)));
+  return std::make_shared<InformerHandle>(std::make_shared<InformerCore>(std::move(source), *setup.form, gvr, std::move(setup.options),
+                                                                         std::move(setup.metrics), std::move(gvk)));
 }
 
 }  // namespace internal

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -33,10 +34,11 @@ FieldSelection FieldsOf(const InformerOptions& options) {
 }
 
 InformerCore::InformerCore(std::shared_ptr<ObjectSource> source, const ObjectForm& form, Gvr gvr, InformerOptions options,
-                           std::shared_ptr<MetricsSink> metrics)
+                           std::shared_ptr<MetricsSink> metrics, Gvk gvk)
     : source_(std::move(source)),
       form_(form),
       gvr_(std::move(gvr)),
+      gvk_(std::move(gvk)),
       what_(gvr_.group_resource().ToString()),
       options_(std::move(options)),
       fields_(FieldsOf(options_)),
@@ -57,6 +59,7 @@ InformerCore::~InformerCore() {
 ReflectorOptions InformerCore::MakeReflectorOptions() {
   ReflectorOptions options{.form = &form_,
                            .what = what_,
+                           .gvk = gvk_,
                            .ns = options_.ns,
                            .label_selector = options_.label_selector,
                            .field_selector = options_.field_selector,
@@ -102,12 +105,12 @@ void InformerCore::Run(const Context& ctx) {
   }
   reflector->Run(ctx);
   // The context has stopped: nobody is told anything any more.
-  MutexLock lock(mu_);
-  stopped_ = true;
-  for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->Remove();
-  MutexLock seen(seen_mu_);
-  over_ = true;
-  seen_changed_.NotifyAll();
+  {
+    MutexLock lock(mu_);
+    stopped_ = true;
+    for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->Remove();
+  }
+  Over();
 }
 
 void InformerCore::Stop() {
@@ -119,10 +122,8 @@ void InformerCore::Stop() {
     stopped_ = true;
     cancel.swap(cancel_);
     handlers.swap(handlers_);
-    MutexLock seen(seen_mu_);
-    over_ = true;
-    seen_changed_.NotifyAll();
   }
+  Over();
   if (cancel) cancel->Cancel();
   for (const std::shared_ptr<HandlerThread>& handler : handlers) {
     handler->Remove();
@@ -335,19 +336,44 @@ void InformerCore::Synced() {
     const Notification synced{.kind = Notification::Kind::kSynced};
     for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->Push({&synced, 1});
   }
-  MutexLock lock(seen_mu_);
-  synced_ = true;
-  seen_changed_.NotifyAll();
+  {
+    MutexLock lock(seen_mu_);
+    synced_ = true;
+    seen_changed_.NotifyAll();
+  }
+  Seen(std::nullopt, false);
 }
 
 // ---- Waiting ----
 
 void InformerCore::Seen(std::optional<std::uint64_t> version, bool replaced) {
-  if (!version) return;
-  MutexLock lock(seen_mu_);
-  // Only a new list may go back: a server that was restored from a backup.
-  seen_ = replaced ? *version : std::max(seen_, *version);
-  if (waiting_ > 0) seen_changed_.NotifyAll();
+  std::vector<SeenWatch> due;
+  {
+    MutexLock lock(seen_mu_);
+    // Only a new list may go back: a server that was restored from a backup.
+    if (version) seen_ = replaced ? *version : std::max(seen_, *version);
+    if (waiting_ > 0) seen_changed_.NotifyAll();
+    if (seen_watches_.empty()) return;
+    const auto waits = [&](const SeenWatch& watch) {
+      seen_mu_.AssertHeld();
+      return !HasSeenLocked(watch.awaited);
+    };
+    const auto first_due = std::stable_partition(seen_watches_.begin(), seen_watches_.end(), waits);
+    due.assign(std::make_move_iterator(first_due), std::make_move_iterator(seen_watches_.end()));
+    seen_watches_.erase(first_due, seen_watches_.end());
+  }
+  for (const SeenWatch& watch : due) watch.callback();
+}
+
+void InformerCore::Over() {
+  std::vector<SeenWatch> due;
+  {
+    MutexLock lock(seen_mu_);
+    over_ = true;
+    seen_changed_.NotifyAll();
+    due.swap(seen_watches_);
+  }
+  for (const SeenWatch& watch : due) watch.callback();
 }
 
 std::string InformerCore::Describe() const {
@@ -376,25 +402,68 @@ Result<void> InformerCore::WaitForSync(const Context& ctx) {
   }
 }
 
+bool InformerCore::HasSeenLocked(const Awaited& awaited) const {
+  const bool deletion = awaited.deletion != Awaited::Deletion::kNone;
+  const bool passed = synced_ && seen_ >= awaited.version;
+  if (passed && !deletion) return true;
+  const ObjectRef object = store_->Get(awaited.key.ns.view(), awaited.key.name.view());
+  if (!passed) {
+    const bool newer = object != nullptr && VersionNumber(form_.ResourceVersion(object.get()).view()).value_or(0) >= awaited.version;
+    if (!newer && !(synced_ && awaited.unselected && object == nullptr)) return false;
+  }
+  if (!deletion) return true;
+  if (object == nullptr) return synced_;
+  if (!awaited.uid.empty() && form_.Uid(object.get()) != awaited.uid) return true;
+  return awaited.deletion == Awaited::Deletion::kAskedFor && form_.IsDeleting(object.get());
+}
+
+bool InformerCore::HasSeen(const Awaited& awaited) const {
+  MutexLock lock(seen_mu_);
+  return HasSeenLocked(awaited);
+}
+
+bool InformerCore::stopped() const {
+  MutexLock lock(seen_mu_);
+  return over_;
+}
+
+std::optional<std::uint64_t> InformerCore::NotifyWhenSeen(Awaited awaited, std::function<void()> callback) {
+  MutexLock lock(seen_mu_);
+  if (over_ || HasSeenLocked(awaited)) return std::nullopt;
+  seen_watches_.push_back({next_seen_watch_, std::move(awaited), std::move(callback)});
+  return next_seen_watch_++;
+}
+
+void InformerCore::CancelNotify(std::uint64_t id) {
+  SeenWatch removed;  // freed after the lock
+  MutexLock lock(seen_mu_);
+  const auto found = std::find_if(seen_watches_.begin(), seen_watches_.end(), [&](const SeenWatch& watch) { return watch.id == id; });
+  if (found == seen_watches_.end()) return;
+  removed = std::move(*found);
+  seen_watches_.erase(found);
+}
+
 Result<void> InformerCore::WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version) {
   const std::optional<std::uint64_t> wanted = VersionNumber(resource_version);
   if (!wanted) return Error::Invalid(what_ + ": \"" + std::string(resource_version) + "\" is no resource version that can be waited for");
+  return WaitUntilSeen(ctx, {.key = key, .version = *wanted});
+}
+
+Result<void> InformerCore::WaitUntilSeen(const Context& ctx, const Awaited& awaited) {
   MutexLock lock(seen_mu_);
-  const auto held = [&] {
-    const ObjectRef object = store_->Get(key.ns.view(), key.name.view());
-    return object != nullptr && VersionNumber(form_.ResourceVersion(object.get()).view()).value_or(0) >= *wanted;
-  };
-  if ((synced_ && seen_ >= *wanted) || held()) return {};
   const auto done = [&] {
     seen_mu_.AssertHeld();
-    return over_ || (synced_ && seen_ >= *wanted) || held();
+    return over_ || HasSeenLocked(awaited);
   };
   ++waiting_;
   const Result<void> waited = WaitUntil(ctx, seen_mu_, seen_changed_, done);
   --waiting_;
-  if (waited && ((synced_ && seen_ >= *wanted) || held())) return {};
+  if (HasSeenLocked(awaited)) return {};
   if (waited) return Error(ErrorKind::kClosed, what_ + ": the informer has stopped");
-  return waited.error().WithContext(what_ + ": version " + std::string(resource_version) + " of " + key.ToString() +
+  if (awaited.deletion != Awaited::Deletion::kNone) {
+    return waited.error().WithContext(what_ + ": the deletion of " + awaited.key.ToString() + " has not been seen yet");
+  }
+  return waited.error().WithContext(what_ + ": version " + std::to_string(awaited.version) + " of " + awaited.key.ToString() +
                                     " has not been seen yet; the newest is " + std::to_string(seen_));
 }
 

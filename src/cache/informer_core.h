@@ -33,11 +33,23 @@ std::optional<std::uint64_t> VersionNumber(std::string_view resource_version);
 // What an informer with these options decodes.
 FieldSelection FieldsOf(const InformerOptions& options);
 
+// A state of an object that somebody waits for.
+struct Awaited {
+  ObjectKey key{};
+  std::uint64_t version = 0;  // this one or a newer one, or anything that came after it
+  // The object is not what the informer selects: it is there no more, or newer than that. Its version may never come by.
+  bool unselected = false;
+  enum class Deletion : std::uint8_t { kNone, kAskedFor, kDone };
+  Deletion deletion = Deletion::kNone;  // of the object with this UID, of any where it is empty
+  String uid{};
+};
+
 // Thread safety: all public functions from any thread.
 class InformerCore : public std::enable_shared_from_this<InformerCore>, private DeltaConsumer {
  public:
+  // `gvk` is of DynamicObjects, as far as it is known: objects of other groups, versions and kinds are skipped.
   InformerCore(std::shared_ptr<ObjectSource> source, const ObjectForm& form, Gvr gvr, InformerOptions options,
-               std::shared_ptr<MetricsSink> metrics);
+               std::shared_ptr<MetricsSink> metrics, Gvk gvk = {});
   ~InformerCore() override;
 
   void Start(const Context& ctx);
@@ -54,9 +66,19 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   bool HasSynced() const { return queue_.HasSynced(); }
   Result<void> WaitForSync(const Context& ctx);
   Result<void> WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version);
+  Result<void> WaitUntilSeen(const Context& ctx, const Awaited& awaited);
+  bool HasSeen(const Awaited& awaited) const;
+  // Calls `callback` once, when it has been seen or the informer stops: on the reflector's thread, or that of Stop. It must be quick.
+  // Nothing: that is so already, and nobody is called.
+  std::optional<std::uint64_t> NotifyWhenSeen(Awaited awaited, std::function<void()> callback);
+  // The callback is not called any more, but may be running.
+  void CancelNotify(std::uint64_t id);
   InformerStatus status() const;
   const std::shared_ptr<Store>& store() const { return store_; }
   const Gvr& gvr() const { return gvr_; }
+  const ObjectForm& form() const { return form_; }
+  const InformerOptions& options() const { return options_; }
+  bool stopped() const;
 
  private:
   // ---- DeltaConsumer: on the reflector's thread ----
@@ -72,6 +94,8 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   void Tell(std::span<const Notification> notifications) KUBE_REQUIRES(mu_);
   void TellAll(HandlerThread& handler, bool initial) KUBE_REQUIRES(mu_);
   void Seen(std::optional<std::uint64_t> version, bool replaced);
+  bool HasSeenLocked(const Awaited& awaited) const KUBE_REQUIRES(seen_mu_);
+  void Over() KUBE_EXCLUDES(seen_mu_);
   std::chrono::nanoseconds ResyncPeriod() const;
   ReflectorOptions MakeReflectorOptions() KUBE_REQUIRES(mu_);
   void Run(const Context& ctx);
@@ -80,6 +104,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   const std::shared_ptr<ObjectSource> source_;
   const ObjectForm& form_;
   const Gvr gvr_;
+  const Gvk gvk_;
   const std::string what_;
   const InformerOptions options_;
   const FieldSelection fields_;  // of the options, all in one
@@ -109,6 +134,13 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   int waiting_ KUBE_GUARDED_BY(seen_mu_) = 0;
   bool synced_ KUBE_GUARDED_BY(seen_mu_) = false;
   bool over_ KUBE_GUARDED_BY(seen_mu_) = false;
+  struct SeenWatch {
+    std::uint64_t id = 0;
+    Awaited awaited{};
+    std::function<void()> callback{};
+  };
+  std::vector<SeenWatch> seen_watches_ KUBE_GUARDED_BY(seen_mu_);
+  std::uint64_t next_seen_watch_ KUBE_GUARDED_BY(seen_mu_) = 1;
 
   // The last deletions, in case an older event of the same object comes behind them; the reflector's thread alone.
   struct Gone {

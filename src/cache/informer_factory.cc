@@ -94,4 +94,25 @@ std::vector<InformerStatus> InformerFactory::status() const {
   return out;
 }
 
+std::vector<std::shared_ptr<InformerHandle>> InformerFactory::Existing(const GroupResource& resource,
+                                                                       const internal::ObjectForm* form) const {
+  std::vector<std::shared_ptr<InformerHandle>> out;
+  MutexLock lock(impl_->mu);
+  for (const auto& [key, weak] : impl_->informers) {
+    const Gvr& gvr = std::get<Gvr>(key);
+    if (gvr.resource != resource.resource || gvr.group != resource.group || (form != nullptr && std::get<0>(key) != form)) continue;
+    if (std::shared_ptr<InformerHandle> handle = weak.lock()) out.push_back(std::move(handle));
+  }
+  return out;
+}
+
+std::vector<InformerMemory> InformerFactory::memory() const {
+  std::vector<InformerMemory> out;
+  for (const std::shared_ptr<InformerHandle>& handle : impl_->Living()) {
+    const InformerStatus status = handle->core().status();
+    out.push_back({status.what, status.ns, handle->core().store()->Stats()});
+  }
+  return out;
+}
+
 }  // namespace kube

@@ -461,6 +461,89 @@ TEST_F(InformerTest, WaitsEndWithTheInformer) {
   waiter.Join();
 }
 
+// ---- What a controller waits for: its own writes ----
+
+TEST_F(InformerTest, ADeletionIsSeenWhenTheObjectIsGoneOrBeingDeleted) {
+  SharedInformer<Pod> pods = Make();
+  const auto uid = [](Pod pod, const char* id) {
+    pod.metadata.uid = id;
+    return pod;
+  };
+  const auto watch = FirstList({uid(PodAt("a", "7"), "1"), uid(PodAt("b", "8"), "2")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  InformerCore& core = pods.handle()->core();
+  using Deletion = Awaited::Deletion;
+  const Awaited asked{.key = {"default", "a"}, .deletion = Deletion::kAskedFor, .uid = "1"};
+  const Awaited done{.key = {"default", "a"}, .deletion = Deletion::kDone, .uid = "1"};
+  const Awaited any{.key = {"default", "b"}, .deletion = Deletion::kDone};
+  EXPECT_FALSE(core.HasSeen(asked));
+  EXPECT_FALSE(core.HasSeen(done));
+  EXPECT_FALSE(core.HasSeen(any));
+  EXPECT_TRUE(core.HasSeen({.key = {"default", "a"}, .deletion = Deletion::kDone, .uid = "other"}));
+  EXPECT_TRUE(core.HasSeen({.key = {"default", "c"}, .deletion = Deletion::kDone, .uid = "1"}));
+  // Not before the creation has been seen.
+  EXPECT_FALSE(core.HasSeen({.key = {"default", "c"}, .version = 12, .deletion = Deletion::kDone, .uid = "1"}));
+
+  Pod ending = uid(PodAt("a", "11"), "1");
+  ending.metadata.deletion_timestamp = Time::FromUnix(1000);
+  watch->Modified(ending);
+  ASSERT_TRUE(core.WaitUntilSeen(Soon(), asked));
+  EXPECT_FALSE(core.HasSeen(done));
+  ending.metadata.resource_version = "12";
+  watch->Deleted(ending);
+  ASSERT_TRUE(core.WaitUntilSeen(Soon(), done));
+  watch->Added(uid(PodAt("a", "13"), "3"));
+  watch->Deleted(uid(PodAt("b", "14"), "2"));
+  ASSERT_TRUE(core.WaitUntilSeen(Soon(), any));
+  EXPECT_TRUE(core.HasSeen(done));  // it is another one
+}
+
+TEST_F(InformerTest, AnObjectThatIsNotSelectedIsSeenWhenItIsNotThere) {
+  SharedInformer<Pod> pods = Make();
+  const auto watch = FirstList({PodAt("a", "7")}, "10");
+  InformerCore& core = pods.handle()->core();
+  EXPECT_FALSE(core.HasSeen({.key = {"default", "c"}, .version = 12, .unselected = true}));  // nobody knows yet
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  EXPECT_TRUE(core.HasSeen({.key = {"default", "c"}, .version = 12, .unselected = true}));
+  EXPECT_FALSE(core.HasSeen({.key = {"default", "a"}, .version = 12, .unselected = true}));
+  watch->Deleted(PodAt("a", "12"));
+  EXPECT_TRUE(core.WaitUntilSeen(Soon(), {.key = {"default", "a"}, .version = 12, .unselected = true}));
+}
+
+TEST_F(InformerTest, WhoWantsToKnowIsToldOnceWhenItHasBeenSeen) {
+  SharedInformer<Pod> pods = Make();
+  const auto watch = FirstList({}, "10");
+  InformerCore& core = pods.handle()->core();
+  std::atomic<int> early = 0, told = 0, cancelled = 0, never = 0;
+  ASSERT_TRUE(core.NotifyWhenSeen({.key = {"default", "a"}, .version = 10}, [&] { ++early; }));
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  ASSERT_TRUE(core.NotifyWhenSeen({.key = {"default", "a"}, .version = 12}, [&] { ++told; }));
+  const std::optional<std::uint64_t> id = core.NotifyWhenSeen({.key = {"default", "a"}, .version = 12}, [&] { ++cancelled; });
+  ASSERT_TRUE(id);
+  core.CancelNotify(*id);
+  core.CancelNotify(*id);
+  ASSERT_TRUE(core.NotifyWhenSeen({.key = {"default", "a"}, .version = 99}, [&] { ++never; }));
+  EXPECT_FALSE(core.NotifyWhenSeen({.key = {"default", "a"}, .version = 10}, [&] { ++told; }));
+  watch->Added(PodAt("a", "11"));
+  ASSERT_TRUE(core.WaitUntilSeen(Soon(), {.key = {"default", "a"}, .version = 11}));
+  EXPECT_EQ(told, 0);
+  watch->Added(PodAt("b", "12"));
+  watch->Added(PodAt("c", "13"));
+  ASSERT_TRUE(core.WaitUntilSeen(Soon(), {.key = {"default", "c"}, .version = 13}));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(early, 1);
+  EXPECT_EQ(never, 0);
+  pods.Stop();
+  EXPECT_EQ(never, 1);  // so that nobody waits for ever
+  EXPECT_EQ(cancelled, 0);
+  EXPECT_TRUE(core.stopped());
+  EXPECT_FALSE(core.NotifyWhenSeen({.key = {"default", "a"}, .version = 99}, [&] { ++never; }));
+}
+
 // ---- Transforms, indexes, status ----
 
 TEST_F(InformerTest, TransformsRunOnceBeforeAnybodySeesTheObject) {

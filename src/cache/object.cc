@@ -27,6 +27,9 @@ const String& ObjectForm::ResourceVersion(const void* object) const {
   return type_ == nullptr ? Dynamic(object).resource_version() : Metadata(object).resource_version;
 }
 const String& ObjectForm::Uid(const void* object) const { return type_ == nullptr ? Dynamic(object).uid() : Metadata(object).uid; }
+bool ObjectForm::IsDeleting(const void* object) const {
+  return !(type_ == nullptr ? Dynamic(object).deletion_timestamp() : Metadata(object).deletion_timestamp).IsZero();
+}
 Map<String> ObjectForm::Labels(const void* object) const { return type_ == nullptr ? Dynamic(object).labels() : Metadata(object).labels; }
 
 std::optional<String> ObjectForm::Annotation(const void* object, std::string_view key) const {

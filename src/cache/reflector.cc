@@ -194,7 +194,9 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
   if (form_.type() == nullptr) {
     const DynamicObject& dynamic = *static_cast<const DynamicObject*>(object);
     const bool table = dynamic.kind() == "Table" && dynamic.api_version().view().starts_with("meta.k8s.io/");
-    const bool other = !options_.gvk.kind.empty() && !dynamic.kind().empty() && dynamic.gvk() != options_.gvk;
+    const Gvk& own = options_.gvk;
+    const bool other = !own.empty() && !dynamic.kind().empty() &&
+                       (dynamic.gvk().group_version() != own.group_version() || (!own.kind.empty() && dynamic.kind() != own.kind));
     if (table || other) {
       options_.log.Error("An object of another kind came, and was skipped",
                          {{"apiVersion", dynamic.api_version().view()}, {"kind", dynamic.kind().view()}, {"type", ToString(type)}});

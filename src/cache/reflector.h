@@ -58,7 +58,7 @@ struct ReflectorOptions {
   const ObjectForm* form = nullptr;  // required
   // For logs and errors: "pods", "networks.samplecrd.k8s.io".
   std::string what{};
-  // Of DynamicObjects: others are logged and skipped. Empty: not known.
+  // Of DynamicObjects: others are logged and skipped. Without a kind, group and version count. Empty: not known.
   Gvk gvk{};
   std::string ns{}, label_selector{}, field_selector{};
   DecodeOptions decode{};  // the interner is the reflector's own unless `share` is off

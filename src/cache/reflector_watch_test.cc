@@ -359,6 +359,21 @@ TEST_F(ReflectorDynamicTest, OtherKindsAndTablesAreSkippedAndDoNotMoveTheVersion
   cancel.Cancel();
 }
 
+TEST_F(ReflectorDynamicTest, WhereTheKindIsNotKnownGroupAndVersionCount) {
+  options_.gvk = {"example.com", "v1", ""};
+  Reflector reflector(source_, dynamic_sink_, options_);
+  auto [ctx, cancel] = ctx_.WithCancel();
+  Thread thread("reflector", [&reflector, context = ctx] { reflector.Run(context); });
+  const auto watch = source_->AddWatch();
+  watch->Added(Cart({"example.com", "v1", "Cart"}, "a", "1"));
+  watch->Added(Cart({"example.com", "v2", "Cart"}, "b", "2"));
+  watch->Added(Cart({"other.example.com", "v1", "Cart"}, "c", "3"));
+  watch->Synced<DynamicObject>("10");
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(dynamic_sink_.content(), (Content{{"default/a", "1"}}));
+  cancel.Cancel();
+}
+
 TEST_F(ReflectorDynamicTest, TablesAreSkippedWhereTheKindIsNotKnown) {
   options_.gvk = {};
   Reflector reflector(source_, dynamic_sink_, options_);

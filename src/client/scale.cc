@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/request.h"
+#include "client/write_report.h"
 #include "kube/codec/json.h"
 #include "kube/meta/selector.h"
 #include "kube/transport/http.h"
@@ -89,6 +90,7 @@ Result<Scale> Send(const Context& ctx, const Client& client, const Gvr& resource
   Result<Value> value = ParseJson(response->body);
   Result<Scale> scale = value ? ToCurrentForm(*std::move(value)) : value.error();
   if (!scale) return scale.error().WithContext("read the " + path.Describe());
+  if (call.verb != "get" && call.query.count("dryRun") == 0) internal::ReportMetadata(client.core(), ctx, resource, key, scale->metadata);
   return scale;
 }
 

@@ -6,6 +6,7 @@
 #include "client/object_codec.h"
 #include "client/request.h"
 #include "client/watch_stream.h"
+#include "client/write_report.h"
 #include "kube/client/resource_client.h"
 #include "kube/codec/interner.h"
 #include "kube/codec/json.h"
@@ -99,15 +100,22 @@ Error OnlyMetadata() {
   return Error::Invalid("a metadata-only client cannot create, update or apply objects: use Patch, or a client for the whole kind");
 }
 
+// A write that answers with the object.
+Result<void> SendWrite(const ClientCore& core, const Context& ctx, const ResourceTarget& target, Call call, bool dry_run, void* answer) {
+  Result<void> sent = SendForObject(core, ctx, target, std::move(call), {}, answer);
+  if (sent && !dry_run) ReportWrite(core, ctx, target, answer);
+  return sent;
+}
+
 // With the object as the body, and one in the answer.
 Result<void> SendObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, Call call, const void* object,
-                        void* answer) {
+                        bool dry_run, void* answer) {
   if (target.metadata_only) return OnlyMetadata();
   Result<EncodedBody> body = EncodeObject(target.type, object, PrefersProtobuf(core, target.type));
   if (!body) return body.error().WithContext(WhatIs(call));
   call.body = *std::move(body);
   call.accept = AcceptFor(core, target.type, false, false);
-  return SendForObject(core, ctx, target, std::move(call), {}, answer);
+  return SendWrite(core, ctx, target, std::move(call), dry_run, answer);
 }
 
 }  // namespace
@@ -171,7 +179,7 @@ Result<void> CreateObject(const ClientCore& core, const Context& ctx, const Reso
   if (target.namespaced == true && key.ns.empty()) {
     return Error::Invalid("an empty namespace may not be set during creation").WithContext(WhatIs(call));
   }
-  return SendObject(core, ctx, target, std::move(call), object, answer);
+  return SendObject(core, ctx, target, std::move(call), object, options.dry_run, answer);
 }
 
 Result<void> UpdateObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, std::string_view subresource,
@@ -179,7 +187,7 @@ Result<void> UpdateObject(const ClientCore& core, const Context& ctx, const Reso
   const ObjectKey key = KeyOfObject(target.type, object);
   Call call{.verb = "update", .method = "PUT", .path = PathOf(target, key, subresource), .query = ToQuery(options)};
   if (Result<void> ok = CheckNamed(target, key.ns.view(), key.name.view()); !ok) return ok.error().WithContext(WhatIs(call));
-  return SendObject(core, ctx, target, std::move(call), object, answer);
+  return SendObject(core, ctx, target, std::move(call), object, options.dry_run, answer);
 }
 
 Result<void> PatchObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
@@ -189,7 +197,7 @@ Result<void> PatchObject(const ClientCore& core, const Context& ctx, const Resou
   call.query = ToQuery(options);
   call.body = {.bytes = patch.body, .content_type = patch.content_type()};
   call.accept = AcceptFor(core, target.type, target.metadata_only, false);
-  return SendForObject(core, ctx, target, std::move(call), {}, answer);
+  return SendWrite(core, ctx, target, std::move(call), options.dry_run, answer);
 }
 
 Result<void> ApplyObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, std::string_view subresource,
@@ -216,7 +224,7 @@ Result<void> ApplyObject(const ClientCore& core, const Context& ctx, const Resou
   call.body = *std::move(body);
   call.body.content_type = "application/apply-patch+yaml";
   call.accept = AcceptFor(core, target.type, false, false);
-  return SendForObject(core, ctx, target, std::move(call), {}, answer);
+  return SendWrite(core, ctx, target, std::move(call), options.dry_run, answer);
 }
 
 Result<void> DeleteObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
@@ -228,6 +236,7 @@ Result<void> DeleteObject(const ClientCore& core, const Context& ctx, const Reso
   call.accept = AcceptFor(core, target.type, false, false);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
+  if (!options.dry_run) ReportDeletion(core, ctx, target.gvr, key, options, *response);
   return {};
 }
 
@@ -243,6 +252,7 @@ Result<void> DeleteObjects(const ClientCore& core, const Context& ctx, const Res
   call.accept = AcceptFor(core, target.type, false, false);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
+  if (!options.dry_run) ReportDeletions(core, ctx, target.gvr, *response);
   return {};
 }
 
@@ -264,6 +274,11 @@ Result<void> CallSubresource(const ClientCore& core, const Context& ctx, const R
   if (!response) return response.error();
   Result<void> decoded = DecodeObject(answer_type, false, response->headers.Get("content-type"), response->body, {}, answer);
   if (!decoded) return decoded.error().WithContext(what);
+  if (body != nullptr && !options.dry_run) {
+    const meta::v1::ObjectMeta* metadata = MetadataOf(*answer_type, answer);
+    if (subresource == "eviction") ReportDeleting(core, ctx, target.gvr, key, {});
+    if (metadata != nullptr) ReportMetadata(core, ctx, target.gvr, key, *metadata);
+  }
   return {};
 }
 

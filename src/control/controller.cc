@@ -7,7 +7,9 @@
 #include <deque>
 #include <exception>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "control/write_tracker.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
@@ -70,6 +72,13 @@ class Controller::Impl {
       watches.swap(watches_);
     }
     watches.clear();  // waits for handlers that run, which take the lock
+    if (environment_.writes != nullptr) {
+      {
+        MutexLock lock(resumes_->mu);
+        resumes_->queue = nullptr;
+      }
+      environment_.writes->Forget(String(spec_.name));
+    }
     queue_.ShutDown();
   }
 
@@ -82,6 +91,9 @@ class Controller::Impl {
     Count("controller_runtime_reconcile_errors_total", 0);
     Count("controller_runtime_reconcile_panics_total", 0);
     Count("controller_runtime_terminal_reconcile_errors_total", 0);
+    Count("controller_runtime_reconcile_timeouts_total", 0);
+    // So that rates are right from the first one on.
+    for (const char* result : {"success", "error", "requeue", "requeue_after"}) CountResult(result, 0);
     if (environment_.metrics) {
       environment_.metrics->Set("controller_runtime_max_concurrent_reconciles", {{"controller", spec_.name}}, spec_.options.workers);
       environment_.metrics->Set("controller_runtime_active_workers", {{"controller", spec_.name}}, 0);
@@ -168,8 +180,11 @@ class Controller::Impl {
                             .errors = errors_,
                             .queue = queue_.Snapshot(most)};
     MutexLock lock(mu_);
+    status.causes.reserve(status.queue.entries.size());
+    for (const WorkQueueEntry<ObjectKey>& entry : status.queue.entries) status.causes.push_back(CausesOf(entry));
     for (const Watch& watch : watches_)
       status.watches.push_back(watch.name + (watch.registration->HasSynced() ? ": synced" : ": waiting for its first list"));
+    for (auto key = held_.begin(); key != held_.end() && status.held.size() < most; ++key) status.held.push_back(*key);
     for (const auto& [key, report] : failing_) status.failing.push_back(report);
     std::sort(status.failing.begin(), status.failing.end(), [](const KeyReport& a, const KeyReport& b) {
       return a.failures != b.failures ? a.failures > b.failures : a.key.ToString() < b.key.ToString();
@@ -194,9 +209,9 @@ class Controller::Impl {
   void Count(std::string_view counter, double value = 1) const {
     if (environment_.metrics) environment_.metrics->Add(counter, {{"controller", spec_.name}}, value);
   }
-  void CountResult(std::string_view result) const {
+  void CountResult(std::string_view result, double value = 1) const {
     if (environment_.metrics)
-      environment_.metrics->Add("controller_runtime_reconcile_total", {{"controller", spec_.name}, {"result", result}});
+      environment_.metrics->Add("controller_runtime_reconcile_total", {{"controller", spec_.name}, {"result", result}}, value);
   }
 
   Request MakeRequest(const ObjectKey& key) {
@@ -208,6 +223,25 @@ class Controller::Impl {
       pending_.erase(found);
     }
     return request;
+  }
+
+  // Requests that are with the reconciler, so that people can see what a run is for.
+  void Began(const Request& request) {
+    MutexLock lock(mu_);
+    in_flight_.push_back(&request);
+  }
+  void Ended(const Request& request) {
+    MutexLock lock(mu_);
+    in_flight_.erase(std::find(in_flight_.begin(), in_flight_.end(), &request));
+  }
+  KeyCauses CausesOf(const WorkQueueEntry<ObjectKey>& entry) const KUBE_REQUIRES(mu_) {
+    if (entry.state == KeyState::kProcessing) {
+      for (const Request* request : in_flight_) {
+        if (request->key == entry.key) return {request->causes, request->more_causes};
+      }
+    }
+    const auto found = pending_.find(entry.key);
+    return found == pending_.end() ? KeyCauses() : KeyCauses{found->second.causes, found->second.more};
   }
 
   Result<Action> Call(const Context& ctx, const Request& request) {
@@ -222,12 +256,30 @@ class Controller::Impl {
     }
   }
 
-  void RunOnce(const Context& ctx, WorkQueue<>::Item& item) {
+  // Whether caches have yet to see what the last run wrote: the key comes again when they have, and no worker waits for that.
+  bool HoldBack(const WorkQueue<>::Item& item) {
+    const ObjectKey& key = item.key();
+    const bool held = environment_.writes->HoldBack(name_, key, clock_, [resumes = resumes_, key, priority = item.priority()] {
+      MutexLock lock(resumes->mu);
+      if (resumes->queue != nullptr) resumes->queue->Add(key, {.priority = priority});
+    });
+    MutexLock lock(mu_);
+    if (held) {
+      held_.insert(key);
+    } else if (!held_.empty()) {
+      held_.erase(key);
+    }
+    return held;
+  }
+
+  void RunOnce(const Context& outer, WorkQueue<>::Item& item) {
     const ObjectKey key = item.key();
-    if (environment_.before_run) environment_.before_run(ctx, key);
+    if (environment_.writes != nullptr && HoldBack(item)) return;
+    const Context ctx = environment_.writes != nullptr ? environment_.writes->Scope(outer, name_, key) : outer;
     const Request request = MakeRequest(key);
     const Clock::TimePoint begin = clock_->Now();
     Active(1);
+    Began(request);
     Result<Action> result = Action::Done();
     bool timed_out = false;
     if (spec_.options.reconcile_timeout > std::chrono::nanoseconds(0)) {
@@ -237,6 +289,7 @@ class Controller::Impl {
     } else {
       result = Call(ctx, request);
     }
+    Ended(request);
     Active(-1);
     if (timed_out) Count("controller_runtime_reconcile_timeouts_total");
     const std::chrono::nanoseconds took = clock_->Now() - begin;
@@ -251,7 +304,11 @@ class Controller::Impl {
   void Finish(const Context& ctx, WorkQueue<>::Item& item, const Request& request, const Result<Action>& result,
               std::chrono::nanoseconds took) {
     const ObjectKey& key = request.key;
-    KeyReport report{.key = key, .last_run = clock_->WallNow(), .last_duration = took, .last_causes = request.causes};
+    KeyReport report{.key = key,
+                     .last_run = clock_->WallNow(),
+                     .last_duration = took,
+                     .last_causes = request.causes,
+                     .more_causes = request.more_causes};
     if (!result) {
       // A run that was ended from outside did not fail: the key waits for whoever works next.
       if (ctx.stopped()) {
@@ -336,6 +393,18 @@ class Controller::Impl {
   const ControllerEnvironment environment_;
   const std::shared_ptr<Clock> clock_;
   WorkQueue<> queue_;
+  const String name_{spec_.name};
+  // How keys that were put aside get back into the queue, as long as there is one.
+  struct Resumes {
+    Mutex mu;
+    WorkQueue<>* queue KUBE_GUARDED_BY(mu) = nullptr;
+  };
+  const std::shared_ptr<Resumes> resumes_ = [this] {
+    auto resumes = std::make_shared<Resumes>();
+    MutexLock lock(resumes->mu);
+    resumes->queue = &queue_;
+    return resumes;
+  }();
   std::atomic<int> active_ = 0;
   std::atomic<bool> running_ = false;
   std::atomic<std::uint64_t> runs_ = 0, errors_ = 0, next_id_ = 0;
@@ -343,8 +412,10 @@ class Controller::Impl {
   mutable Mutex mu_;
   std::vector<Watch> watches_ KUBE_GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, Pending, KeyHash> pending_ KUBE_GUARDED_BY(mu_);
+  std::vector<const Request*> in_flight_ KUBE_GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, KeyReport, KeyHash> failing_ KUBE_GUARDED_BY(mu_);
   std::deque<KeyReport> recent_ KUBE_GUARDED_BY(mu_);
+  std::unordered_set<ObjectKey, KeyHash> held_ KUBE_GUARDED_BY(mu_);
 };
 
 Controller::Controller(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -363,6 +434,7 @@ Result<std::unique_ptr<Controller>> Controller::Create(ControllerSpec spec, Cont
 const std::string& Controller::name() const { return impl_->spec().name; }
 bool Controller::needs_leader() const { return impl_->spec().options.needs_leader; }
 const std::vector<internal::WatchSpec>& Controller::watches() const { return impl_->spec().watches; }
+const std::vector<AccessNeed>& Controller::needs() const { return impl_->spec().needs; }
 Result<void> Controller::Start() { return impl_->Start(); }
 bool Controller::HasSynced() const { return impl_->HasSynced(); }
 Result<void> Controller::WaitForSync(const Context& ctx) const {

@@ -229,6 +229,33 @@ TEST(Contract06LeaderElectionRun, TheStandbyTakesOverAfterThePartitionAndTheOldL
   EXPECT_EQ(election.lease->record()->holder, "b");
 }
 
+// Hours apart, ahead or behind: the lease is kept as long as it is renewed, and taken over after its duration, neither before nor later.
+TEST(Contract20LeaseExpiryRun, ClocksThatDifferBetweenReplicasDoNoHarm) {
+  for (const int hours : {-48, -1, 1, 48}) {
+    SCOPED_TRACE(hours);
+    Election election;
+    election.skews = {{"a", std::chrono::hours(hours)}, {"b", std::chrono::hours(-hours)}};
+    Election::Replica& a = election.Start("a");
+    Election::Replica& b = election.Start("b");
+    ASSERT_TRUE(election.WaitForLine(a, "started"));
+    ASSERT_TRUE(election.Advance(seconds(120)));
+    EXPECT_TRUE(a.elector().is_leader());
+    EXPECT_EQ(election.lease->record()->transitions, 0);
+    election.lease->Partition("a", true);
+    const Clock::TimePoint cut = election.clock->Now();
+    while (!b.elector().is_leader() && election.clock->Now() - cut < seconds(60)) {
+      ASSERT_TRUE(election.Advance(milliseconds(100)));
+      ASSERT_FALSE(a.elector().is_leader() && b.elector().is_leader());
+    }
+    // The last renewal was at most a retry period before the cut; the standby looks every retry period.
+    EXPECT_GE(election.clock->Now() - cut, seconds(13));
+    EXPECT_LE(election.clock->Now() - cut, seconds(18));
+    ASSERT_TRUE(a.work_stopped_at());
+    EXPECT_LT(*a.work_stopped_at() - cut, seconds(13));
+    EXPECT_EQ(election.lease->record()->holder, "b");
+  }
+}
+
 TEST(Contract06LeaderElectionRun, ReleaseOnCancelHappensBeforeOnStopped) {
   Election election;
   Election::Replica& a = election.Start("a");

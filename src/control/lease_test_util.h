@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 
 #include "control/leader_elector_impl.h"
 #include "control/lease_lock.h"
+#include "control/skewed_clock_test_util.h"
 #include "kube/base/fake_clock.h"
 #include "kube/base/metrics.h"
 #include "kube/base/thread.h"
@@ -205,7 +207,7 @@ class Election {
   class Replica {
    public:
     Replica(Election& election, const std::string& who, LeaderElectionOptions options)
-        : election_(election), who_(who), run_(Context::Background(election.clock).WithCancel()) {
+        : election_(election), who_(who), run_(Context::Background(election.ClockOf(who)).WithCancel()) {
       auto lock = std::make_unique<FakeLock>(election.lease, who);
       lock->on_hang = [this](Clock::TimePoint until) { BlockedUntil(until); };
       if (!options.identity) options.identity = who;
@@ -311,6 +313,7 @@ class Election {
 
   const std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
   const std::shared_ptr<FakeLease> lease = std::make_shared<FakeLease>();
+  std::map<std::string, Clock::Duration> skews;  // of the time of day of a replica; before it is started
   Mutex mu;
   CondVar changed;
 
@@ -319,6 +322,11 @@ class Election {
     while (!replicas_.empty()) replicas_.pop_back();
   }
 
+  std::shared_ptr<Clock> ClockOf(const std::string& who) const {
+    const auto found = skews.find(who);
+    if (found == skews.end()) return clock;
+    return std::make_shared<SkewedClock>(clock, found->second);
+  }
   Replica& Start(const std::string& who, LeaderElectionOptions options = {}) {
     replicas_.push_back(std::make_unique<Replica>(*this, who, std::move(options)));
     EXPECT_TRUE(Settle());

@@ -4,54 +4,33 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
+#include <cstdio>
 #include <deque>
+#include <map>
 #include <utility>
 #include <vector>
 
+#include "control/debug_endpoint.h"
 #include "control/debug_report.h"
 #include "control/health.h"
+#include "control/manager_servers.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
-#include "kube/serve/http_server.h"
 
 namespace kube {
 namespace {
 
-using serve::HttpExchange;
-using serve::HttpServer;
+// Of a replica that lost its lease: another one works already, or will in a moment.
+constexpr std::chrono::seconds kLostGrace(5);
+// Counting the bytes of a cache walks all objects.
+constexpr std::chrono::seconds kBytesAge(60);
+
+constexpr const char* kShutdownTimeout = "ShutdownTimeout";
 
 Logger Log() { return Logger("control.manager"); }
 
-// Of "host:port", ":port", "[::1]:port". Nothing for "" and "0": no server is wanted.
-Result<std::optional<serve::HttpServerOptions>> BindAddress(std::string_view what, const std::string& text) {
-  if (text.empty() || text == "0") return std::optional<serve::HttpServerOptions>();
-  const auto wrong = [&] {
-    return Error::Invalid(fmt::format("{}: \"{}\" is no address: \":8080\" and \"127.0.0.1:8080\" are", what, text));
-  };
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos) return wrong();
-  serve::HttpServerOptions options;
-  options.address = text.substr(0, colon);
-  if (options.address.empty()) options.address = "0.0.0.0";
-  if (options.address == "localhost") options.address = "127.0.0.1";
-  if (options.address.size() > 1 && options.address.front() == '[' && options.address.back() == ']')
-    options.address = options.address.substr(1, options.address.size() - 2);
-  const char* const end = text.data() + text.size();
-  const auto [stopped, problem] = std::from_chars(text.data() + colon + 1, end, options.port);
-  if (problem != std::errc() || stopped != end) return wrong();
-  options.io_threads = 1;
-  return std::optional(std::move(options));
-}
-
-serve::HttpResponse NotFound() {
-  return {.status = 404, .headers = {{"content-type", "text/plain; charset=utf-8"}}, .body = "not found\n"};
-}
-
-bool Under(std::string_view path, std::string_view root) {
-  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
-}
+std::string Seconds(std::chrono::nanoseconds time) { return fmt::format("{:g}s", std::chrono::duration<double>(time).count()); }
 
 }  // namespace
 
@@ -61,21 +40,16 @@ class Manager::Impl {
       : client_(std::move(client)),
         options_(std::move(options)),
         metrics_(options_.metrics ? options_.metrics : std::make_shared<serve::MetricsRegistry>()),
-        informers_(client_, WithMetrics(options_.informers)) {
+        informers_(client_, WithMetrics(options_.informers)),
+        cached_(client_, informers_, WithMetrics(options_.cached)) {
     healthz_.Add("ping", [] { return Result<void>(); });
-    collector_ = metrics_->AddCollector([this](MetricsSink& sink) {
-      for (const InformerStatus& informer : informers_.status()) {
-        sink.Set("kubexx_cache_objects", {{"resource", informer.what}, {"namespace", informer.ns}}, static_cast<double>(informer.objects));
-        sink.Set("kubexx_cache_synced", {{"resource", informer.what}, {"namespace", informer.ns}}, informer.synced ? 1 : 0);
-      }
-    });
+    collector_ = metrics_->AddCollector([this](MetricsSink& sink) { CollectCaches(sink); });
   }
 
   ~Impl() {
     stop_.Cancel();
-    for (Thread& thread : threads_) thread.Join();
-    health_server_.reset();
-    metrics_server_.reset();
+    runner_.Join();
+    servers_.Stop();
     controllers_.clear();
     informers_.Shutdown();
   }
@@ -86,7 +60,8 @@ class Manager::Impl {
         return Error::Invalid(fmt::format("there is a controller {} already: names are unique in a program", spec.name));
     }
     if (started_) return Error::Invalid(fmt::format("controller {} comes too late: the manager runs already", spec.name));
-    Result<std::unique_ptr<Controller>> made = Controller::Create(std::move(spec), {.informers = &informers_, .metrics = metrics_});
+    Result<std::unique_ptr<Controller>> made =
+        Controller::Create(std::move(spec), {.informers = &informers_, .metrics = metrics_, .writes = cached_.writes()});
     if (!made) return made.error();
     controllers_.push_back(*std::move(made));
     Controller* const controller = controllers_.back().get();
@@ -103,30 +78,122 @@ class Manager::Impl {
 
   Result<void> Run(const Context& ctx) {
     if (started_.exchange(true)) return Error::Invalid("a manager runs once");
-    // Everything below stops with the caller's context, or when something failed.
+    if (options_.print_rbac) {
+      const std::string yaml = kube::RbacYaml(needs(), *options_.print_rbac);
+      std::fwrite(yaml.data(), 1, yaml.size(), stdout);
+      std::fflush(stdout);
+      return {};
+    }
+    // Everything stops with the caller's context, or when something failed. It runs on a thread of its own, so that this one can return
+    // although something does not.
     const Context::Registration stops = ctx.OnDone([this] { stop_.Cancel(); });
-    Result<void> result = RunParts();
-    stop_.Cancel();
-    Result<void> ended = WaitForThreads();
-    informers_.Shutdown();
-    health_server_.reset();
-    metrics_server_.reset();
-    return result ? ended : result;
+    runner_ = Thread("kube-manager", [this] { RunAndEnd(); });
+    const auto done = [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return result_.has_value(); };
+    {
+      MutexLock lock(mu_);
+      (void)WaitUntil(stopping_, mu_, changed_, done);
+      if (!result_) {
+        const std::optional<std::chrono::nanoseconds> grace = Grace();
+        const Context limit = Context::Background(ctx.clock());
+        (void)WaitUntil(grace ? limit.WithTimeout(*grace) : limit, mu_, changed_, done);
+      }
+      if (!result_) return Unfinished();
+    }
+    runner_.Join();
+    MutexLock lock(mu_);
+    return *result_;
   }
 
-  Result<void> StartServers() {
-    if (Result<void> started = StartServer("metrics_bind_address", options_.metrics_bind_address, metrics_server_, metrics_port_,
-                                           [this](const std::shared_ptr<HttpExchange>& exchange) { AnswerMetrics(*exchange); });
-        !started)
-      return started;
-    return StartServer("health_probe_bind_address", options_.health_probe_bind_address, health_server_, health_port_,
-                       [this](const std::shared_ptr<HttpExchange>& exchange) { AnswerHealth(*exchange); });
+  void Needs(AccessNeed need) {
+    MutexLock lock(mu_);
+    needs_.push_back(std::move(need));
+  }
+
+  std::vector<AccessNeed> needs() const {
+    std::vector<AccessNeed> all;
+    for (const auto& controller : controllers_) {
+      for (const internal::WatchSpec& watch : controller->watches()) {
+        all.push_back({.group = watch.gvr.group.str(),
+                       .resource = watch.gvr.resource.str(),
+                       .verbs = {"list", "watch"},
+                       .ns = watch.namespaced ? watch.ns : "",
+                       .why = fmt::format("controller {} watches it", controller->name())});
+      }
+      all.insert(all.end(), controller->needs().begin(), controller->needs().end());
+    }
+    // Others that somebody asked the factory for.
+    for (const InformerStatus& informer : informers_.status()) {
+      const GroupResource resource = GroupResource::Parse(informer.what);
+      const bool known = std::any_of(all.begin(), all.end(), [&](const AccessNeed& need) {
+        const std::string ns = need.ns.value_or(options_.informers.ns);
+        return need.group == resource.group.view() && need.resource == resource.resource.view() && (ns.empty() || ns == informer.ns);
+      });
+      if (known) continue;
+      all.push_back({.group = resource.group.str(),
+                     .resource = resource.resource.str(),
+                     .verbs = {"list", "watch"},
+                     .ns = informer.ns,
+                     .why = "an informer watches it"});
+    }
+    if (options_.leader_election) {
+      const LeaderElectionOptions& election = *options_.leader_election;
+      all.push_back({.group = "coordination.k8s.io",
+                     .resource = "leases",
+                     .verbs = {"create", "get", "update"},
+                     .ns = election.ns.empty() ? std::string(kOwnNamespace) : election.ns,
+                     .name = election.name,
+                     .why = "leader election"});
+    }
+    const bool has_metrics_server = !options_.metrics_bind_address.empty() && options_.metrics_bind_address != "0";
+    if (options_.metrics_authorization && has_metrics_server) {
+      const auto review = [&](const char* group, const char* resource) {
+        all.push_back({.group = group, .resource = resource, .verbs = {"create"}, .ns = "", .why = "metrics_authorization"});
+      };
+      review("authentication.k8s.io", "tokenreviews");
+      review("authorization.k8s.io", "subjectaccessreviews");
+    }
+    MutexLock lock(mu_);
+    if (events_) all.push_back({.group = "events.k8s.io", .resource = "events", .verbs = {"create", "patch"}, .why = "events"});
+    all.insert(all.end(), needs_.begin(), needs_.end());
+    for (AccessNeed& need : all) {
+      if (!need.ns) need.ns = options_.informers.ns;
+    }
+    return all;
+  }
+
+  EventRecorder events(std::string controller) {
+    MutexLock lock(mu_);
+    if (!events_) events_.emplace(client_, EventRecorderOptions{.controller = controller, .metrics = metrics_});
+    return events_->For(std::move(controller));
+  }
+
+  std::vector<std::string> StillRunning() const {
+    std::map<std::string, int> parts;
+    {
+      MutexLock lock(mu_);
+      parts = parts_;
+    }
+    std::vector<std::string> out;
+    for (const auto& [name, count] : parts) {
+      out.push_back(name);
+      // Which keys a controller's workers have.
+      for (const auto& controller : controllers_) {
+        if (name != "controller " + controller->name()) continue;
+        std::vector<std::string> keys;
+        for (const WorkQueueEntry<ObjectKey>& entry : controller->status(1000).queue.entries) {
+          if (entry.state == KeyState::kProcessing) keys.push_back(entry.key.ToString());
+        }
+        std::sort(keys.begin(), keys.end());
+        if (!keys.empty()) out.back() += fmt::format(" ({})", fmt::join(keys, ", "));
+      }
+    }
+    return out;
   }
 
   std::string DebugJson() const {
     std::vector<ControllerStatus> controllers;
-    for (const auto& controller : controllers_) controllers.push_back(controller->status());
-    return internal::DebugReport(controllers, informers_.status(), is_leader());
+    for (const auto& controller : controllers_) controllers.push_back(controller->status(internal::DebugQuery().most()));
+    return internal::DebugReport(controllers, informers_.status(), is_leader(), Clock::Real()->WallNow());
   }
 
   bool is_leader() const { return leading_; }
@@ -135,47 +202,148 @@ class Manager::Impl {
   const ManagerOptions options_;
   const std::shared_ptr<serve::MetricsRegistry> metrics_;
   InformerFactory informers_;
+  const CachedClient cached_;
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::vector<Runnable> runnables_;
   internal::HealthChecks healthz_{"/healthz"}, readyz_{"/readyz"};
-  std::unique_ptr<HttpServer> metrics_server_, health_server_;
-  std::atomic<std::uint16_t> metrics_port_ = 0, health_port_ = 0;
+  internal::ManagerServers servers_{
+      {.options = &options_,
+       .client = &client_,
+       .metrics = metrics_,
+       .healthz = &healthz_,
+       .readyz = &readyz_,
+       .debug = [this](const auto& request) { return internal::AnswerDebug(request, controllers_, informers_, is_leader()); }}};
 
  private:
-  InformerFactoryOptions WithMetrics(InformerFactoryOptions options) const {
+  template <typename Options>
+  Options WithMetrics(Options options) const {
     if (!options.metrics) options.metrics = metrics_;
     return options;
   }
 
-  Result<void> StartServer(std::string_view what, const std::string& address, std::unique_ptr<HttpServer>& server,
-                           std::atomic<std::uint16_t>& port, HttpServer::Handler handler) {
-    Result<std::optional<serve::HttpServerOptions>> options = BindAddress(what, address);
-    if (!options) return options.error();
-    if (!*options) return {};
-    Result<std::unique_ptr<HttpServer>> started = HttpServer::Start(**std::move(options), std::move(handler));
-    if (!started) return started.error().WithContext(std::string(what));
-    server = *std::move(started);
-    port = server->port();
-    Log().Info("Serving", {{"what", what}, {"port", server->port()}});
-    return {};
+  // Nothing: as long as it takes.
+  std::optional<std::chrono::nanoseconds> Grace() const KUBE_REQUIRES(mu_) {
+    const std::chrono::nanoseconds wanted = options_.graceful_shutdown_timeout;
+    if (wanted >= std::chrono::nanoseconds(0)) return lost_ ? std::min<std::chrono::nanoseconds>(wanted, kLostGrace) : wanted;
+    return lost_ ? std::optional<std::chrono::nanoseconds>(kLostGrace) : std::nullopt;
   }
 
-  void AnswerMetrics(HttpExchange& exchange) const {
-    const std::string& path = exchange.request().path;
-    if (path == "/metrics") {
-      exchange.Reply({.headers = {{"content-type", serve::MetricsRegistry::kContentType}}, .body = metrics_->Render()});
-    } else if (path == "/debug/controllers") {
-      exchange.Reply({.headers = {{"content-type", "application/json"}}, .body = DebugJson()});
-    } else {
-      exchange.Reply(NotFound());
+  Result<void> Unfinished() KUBE_REQUIRES(mu_) {
+    const std::string waited = Seconds(*Grace());
+    const std::optional<Error> failure = failure_;
+    const bool lost = lost_;
+    mu_.Unlock();
+    const std::string running = fmt::format("{}", fmt::join(StillRunning(), ", "));
+    mu_.Lock();
+    Log().Error("Shutdown is not over in time", {{"waited", waited}, {"still_running", running}});
+    const std::string text = fmt::format("shutdown was not over after {}, still running: {}", waited, running);
+    if (failure) return failure->WithContext(text);
+    Error::Payload payload;
+    payload.kind = lost ? ErrorKind::kClosed : ErrorKind::kTimeout;
+    payload.reason = lost ? "LeadershipLost" : kShutdownTimeout;
+    payload.message = lost ? "leader election: lost the lease; " + text : text;
+    return Error(std::move(payload));
+  }
+
+  // On its own thread: all of it, from start to end.
+  void RunAndEnd() {
+    Result<void> result = RunParts();
+    stop_.Cancel();
+    for (Thread& thread : threads_) thread.Join();
+    threads_.clear();
+    std::optional<EventRecorder> events;
+    {
+      const Part caches(*this, "caches");
+      informers_.Shutdown();
+    }
+    {
+      const Part part(*this, "events");
+      {
+        MutexLock lock(mu_);
+        events = events_;
+      }
+      if (events) events->Shutdown();
+    }
+    servers_.Stop();
+    MutexLock lock(mu_);
+    result_ = std::move(result);
+    changed_.NotifyAll();
+  }
+
+  // Something that StillRunning names.
+  class Part {
+   public:
+    Part(Impl& impl, std::string name) : impl_(impl), name_(std::move(name)) {
+      MutexLock lock(impl_.mu_);
+      ++impl_.parts_[name_];
+    }
+    ~Part() {
+      MutexLock lock(impl_.mu_);
+      if (--impl_.parts_[name_] == 0) impl_.parts_.erase(name_);
+    }
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+   private:
+    Impl& impl_;
+    const std::string name_;
+  };
+
+  void CollectCaches(MetricsSink& sink) {
+    // Watches of one resource that differ in selectors or fields are one to whoever looks at this.
+    struct Sum {
+      double objects = 0, pending = 0, silence = 0;
+      bool synced = true;
+    };
+    std::map<std::pair<std::string, std::string>, Sum> sums;
+    for (const InformerStatus& informer : informers_.status()) {
+      Sum& sum = sums[{informer.what, informer.ns}];
+      sum.objects += static_cast<double>(informer.objects);
+      sum.synced = sum.synced && informer.synced;
+      sum.silence = std::max(sum.silence, std::chrono::duration<double>(informer.silence).count());
+      for (const HandlerStatus& handler : informer.handlers) sum.pending += static_cast<double>(handler.pending);
+    }
+    for (const auto& [where, sum] : sums) {
+      const MetricLabels labels = {{"resource", where.first}, {"namespace", where.second}};
+      sink.Set("kubexx_cache_objects", labels, sum.objects);
+      sink.Set("kubexx_cache_synced", labels, sum.synced ? 1 : 0);
+      sink.Set("kubexx_cache_silence_seconds", labels, sum.silence);
+      sink.Set("kubexx_cache_pending_notifications", labels, sum.pending);
+    }
+    MutexLock lock(bytes_mu_);
+    const Clock::TimePoint now = Clock::Real()->Now();
+    if (!bytes_at_ || now - *bytes_at_ >= kBytesAge) {
+      bytes_.clear();
+      for (const InformerMemory& memory : informers_.memory()) {
+        CacheStats& sum = bytes_[{memory.what, memory.ns}];
+        sum.real_bytes += memory.stats.real_bytes;
+        sum.logical_bytes += memory.stats.logical_bytes;
+      }
+      bytes_at_ = now;
+    }
+    for (const auto& [where, stats] : bytes_) {
+      const MetricLabels labels = {{"resource", where.first}, {"namespace", where.second}};
+      sink.Set("kubexx_cache_bytes", labels, static_cast<double>(stats.real_bytes));
+      sink.Set("kubexx_cache_logical_bytes", labels, static_cast<double>(stats.logical_bytes));
     }
   }
 
-  void AnswerHealth(HttpExchange& exchange) const {
-    const serve::HttpRequest& request = exchange.request();
-    if (Under(request.path, "/healthz")) return exchange.Reply(healthz_.Answer(request.path, request.query));
-    if (Under(request.path, "/readyz")) return exchange.Reply(readyz_.Answer(request.path, request.query));
-    exchange.Reply(NotFound());
+  // Errors: only where the options say so.
+  Result<void> CheckAccess(const Context& ctx) const {
+    if (options_.preflight == Preflight::kSkip) return {};
+    const std::vector<AccessNeed> all = needs();
+    if (all.empty()) return {};
+    const Result<AccessReport> report = ReviewAccess(ctx, client_, all, {.timeout = options_.preflight_timeout});
+    if (!report) return {};  // the end of the manager is told elsewhere
+    if (report->unknown) Log().Warn("Whether this program is allowed what it needs is not known", {{"err", *report->unknown}});
+    if (report->missing.empty()) {
+      if (!report->unknown) Log().V(1).Info("This program is allowed what it needs", {{"reviews", report->asked}});
+      return {};
+    }
+    const RbacOptions names = options_.print_rbac.value_or(RbacOptions());
+    if (options_.preflight == Preflight::kFail) return Error(ErrorKind::kConfig, "pre-flight: " + report->ToString(names));
+    Log().Warn("This program is not allowed everything that it needs", {{"missing", report->Summary()}, {"rules", report->Rules()}});
+    return {};
   }
 
   // Which watch has no complete cache, and why.
@@ -196,17 +364,18 @@ class Manager::Impl {
   }
 
   Result<void> RunParts() {
-    if (Result<void> serving = StartServers(); !serving) return serving;
+    if (Result<void> serving = servers_.Start(); !serving) return serving;
     const Context ctx = stopping_;
+    if (Result<void> allowed = CheckAccess(ctx); !allowed) return allowed;
     for (const auto& controller : controllers_) {
       if (Result<void> started = controller->Start(); !started) return started;
     }
     informers_.Start(ctx);
     for (const Runnable& runnable : runnables_) {
-      if (!runnable.needs_leader) Launch(runnable.name, ctx, runnable.run);
+      if (!runnable.needs_leader) threads_.push_back(Start("runnable " + runnable.name, runnable.name, ctx, runnable.run));
     }
     for (const auto& controller : controllers_) {
-      if (!controller->needs_leader()) Launch(controller->name(), ctx, [c = controller.get()](const Context& run) { return c->Run(run); });
+      if (!controller->needs_leader()) threads_.push_back(Start(*controller, ctx));
     }
     if (!options_.leader_election) {
       leading_ = true;
@@ -216,7 +385,13 @@ class Manager::Impl {
     }
     LeaderElectionOptions election = *options_.leader_election;
     if (!election.metrics) election.metrics = metrics_;
-    election.drain_timeout = options_.graceful_shutdown_timeout;
+    // A bit less than Run waits: the lease has to be given back within that time.
+    const std::chrono::nanoseconds drain = options_.graceful_shutdown_timeout;
+    if (drain >= std::chrono::nanoseconds(0)) {
+      election.drain_timeout = drain - std::min<std::chrono::nanoseconds>(drain / 10, std::chrono::seconds(1));
+    } else {
+      election.drain_timeout = std::chrono::hours(24 * 365);
+    }
     Result<LeaderElector> made = LeaderElector::Create(client_, std::move(election),
                                                        {.on_started_leading =
                                                             [this](const Context& lead) {
@@ -224,7 +399,7 @@ class Manager::Impl {
                                                               Lead(lead);
                                                               leading_ = false;
                                                             },
-                                                        .on_stopped_leading = [this] { leading_ = false; },
+                                                        .on_stopped_leading = [this] { StoppedLeading(); },
                                                         .on_new_leader =
                                                             [](const std::string& identity) {
                                                               Log().Info("New leader", {{"identity", identity}});
@@ -233,27 +408,45 @@ class Manager::Impl {
     // Shared: a check may still be running when this returns.
     const auto elector = std::make_shared<LeaderElector>(*std::move(made));
     healthz_.Add("leader-election", [elector] { return elector->Check(std::chrono::seconds(20)); });
+    const Part part(*this, "leader election");
     const Result<void> ran = elector->Run(ctx);
     healthz_.Add("leader-election", [] { return Result<void>(); });
     return ran ? Failure() : ran;
+  }
+
+  void StoppedLeading() {
+    leading_ = false;
+    if (stopping_.stopped()) return;
+    {
+      MutexLock lock(mu_);
+      lost_ = true;
+    }
+    stop_.Cancel();
   }
 
   // Everything that needs leadership, until `ctx` stops or something fails.
   void Lead(const Context& ctx) {
     std::deque<Thread> threads;
     for (const Runnable& runnable : runnables_) {
-      if (runnable.needs_leader) threads.push_back(Start(runnable.name, ctx, runnable.run));
+      if (runnable.needs_leader) threads.push_back(Start("runnable " + runnable.name, runnable.name, ctx, runnable.run));
     }
     for (const auto& controller : controllers_) {
-      if (controller->needs_leader())
-        threads.push_back(Start(controller->name(), ctx, [c = controller.get()](const Context& run) { return c->Run(run); }));
+      if (controller->needs_leader()) threads.push_back(Start(*controller, ctx));
     }
     ctx.WaitUntilStopped();
     for (Thread& thread : threads) thread.Join();
   }
 
-  Thread Start(const std::string& name, const Context& ctx, const std::function<Result<void>(const Context&)>& run) {
-    return Thread("kube-" + name.substr(0, 10), [this, name, ctx, run] {
+  Thread Start(Controller& controller, const Context& ctx) {
+    return Start("controller " + controller.name(), controller.name(), ctx,
+                 [&controller](const Context& run) { return controller.Run(run); });
+  }
+  Thread Start(const std::string& part, const std::string& name, const Context& ctx,
+               const std::function<Result<void>(const Context&)>& run) {
+    // Before the thread: whoever asks what runs finds it.
+    auto counted = std::make_shared<std::optional<Part>>();
+    counted->emplace(*this, part);
+    return Thread("kube-" + name.substr(0, 10), [this, name, ctx, run, counted] {
       Result<void> result;
       try {
         result = run(ctx);
@@ -262,6 +455,7 @@ class Manager::Impl {
       } catch (...) {
         result = Error::Internal("it threw something that is no std::exception");
       }
+      counted->reset();
       if (result || ctx.stopped()) return;
       {
         MutexLock lock(mu_);
@@ -270,19 +464,10 @@ class Manager::Impl {
       stop_.Cancel();
     });
   }
-  void Launch(const std::string& name, const Context& ctx, const std::function<Result<void>(const Context&)>& run) {
-    threads_.push_back(Start(name, ctx, run));
-  }
 
   Result<void> Failure() const {
     MutexLock lock(mu_);
     if (failure_) return *failure_;
-    return {};
-  }
-
-  Result<void> WaitForThreads() {
-    for (Thread& thread : threads_) thread.Join();
-    threads_.clear();
     return {};
   }
 
@@ -295,19 +480,37 @@ class Manager::Impl {
   std::atomic<bool> started_ = false;
   std::atomic<bool> leading_ = false;
   mutable Mutex mu_;
+  CondVar changed_;
   std::optional<Error> failure_ KUBE_GUARDED_BY(mu_);
-  std::deque<Thread> threads_;
+  std::optional<Result<void>> result_ KUBE_GUARDED_BY(mu_);  // when everything has ended
+  bool lost_ KUBE_GUARDED_BY(mu_) = false;                   // the lease
+  std::map<std::string, int> parts_ KUBE_GUARDED_BY(mu_);
+  std::vector<AccessNeed> needs_ KUBE_GUARDED_BY(mu_);
+  std::optional<EventRecorder> events_ KUBE_GUARDED_BY(mu_);
+  Mutex bytes_mu_;
+  std::map<std::pair<std::string, std::string>, CacheStats> bytes_ KUBE_GUARDED_BY(bytes_mu_);
+  std::optional<Clock::TimePoint> bytes_at_ KUBE_GUARDED_BY(bytes_mu_);
+  std::deque<Thread> threads_;  // of runner_
+  Thread runner_;
   serve::MetricsRegistry::Collector collector_;
 };
+
+bool IsShutdownTimeout(const Error& e) { return e.reason() == kShutdownTimeout; }
 
 Manager::Manager(Client client, ManagerOptions options) : impl_(std::make_unique<Impl>(std::move(client), std::move(options))) {}
 Manager::~Manager() = default;
 Result<void> Manager::Add(ControllerSpec controller) { return impl_->Add(std::move(controller)); }
 Result<void> Manager::Add(Runnable runnable) { return impl_->Add(std::move(runnable)); }
+void Manager::Needs(AccessNeed need) { impl_->Needs(std::move(need)); }
+std::vector<AccessNeed> Manager::needs() const { return impl_->needs(); }
+std::string Manager::RbacYaml(const RbacOptions& options) const { return kube::RbacYaml(impl_->needs(), options); }
+EventRecorder Manager::events(std::string controller) { return impl_->events(std::move(controller)); }
+std::vector<std::string> Manager::StillRunning() const { return impl_->StillRunning(); }
 void Manager::AddHealthCheck(std::string name, HealthCheck check) { impl_->healthz_.Add(std::move(name), std::move(check)); }
 void Manager::AddReadyCheck(std::string name, HealthCheck check) { impl_->readyz_.Add(std::move(name), std::move(check)); }
 Result<void> Manager::Run(const Context& ctx) { return impl_->Run(ctx); }
 const Client& Manager::client() const { return impl_->client_; }
+const CachedClient& Manager::cached() const { return impl_->cached_; }
 InformerFactory& Manager::informers() { return impl_->informers_; }
 const std::shared_ptr<serve::MetricsRegistry>& Manager::metrics() const { return impl_->metrics_; }
 Controller* Manager::controller(std::string_view name) {
@@ -317,8 +520,8 @@ Controller* Manager::controller(std::string_view name) {
   return nullptr;
 }
 bool Manager::is_leader() const { return impl_->is_leader(); }
-std::uint16_t Manager::metrics_port() const { return impl_->metrics_port_; }
-std::uint16_t Manager::health_port() const { return impl_->health_port_; }
+std::uint16_t Manager::metrics_port() const { return impl_->servers_.metrics_port(); }
+std::uint16_t Manager::health_port() const { return impl_->servers_.health_port(); }
 std::string Manager::DebugJson() const { return impl_->DebugJson(); }
 
 }  // namespace kube

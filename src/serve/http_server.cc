@@ -95,6 +95,15 @@ class HttpServer::Impl {
     return {};
   }
 
+  Result<void> SetTls(const HttpTlsOptions& tls) {
+    Result<std::shared_ptr<TlsContext>> made = TlsContext::Create(tls);
+    if (!made) return made.error();
+    MutexLock lock(mu_);
+    if (tls_ == nullptr) return Error::Invalid("the server was started without TLS");
+    tls_ = *std::move(made);
+    return {};
+  }
+
   void CloseConnections() {
     {
       MutexLock lock(mu_);
@@ -177,13 +186,13 @@ class HttpServer::Impl {
 
   const std::shared_ptr<const HttpServerOptions> options_;
   const std::shared_ptr<const Handler> handler_;
-  const std::shared_ptr<TlsContext> tls_;
   tcp::endpoint endpoint_;
   std::atomic<std::size_t> connections_{0};
   // What is left in the queue of the first loop may name sockets of the others; a vector destroys the first one first.
   std::vector<std::unique_ptr<Loop>> loops_;
   std::unique_ptr<tcp::socket> reserved_;
   Mutex mu_;
+  std::shared_ptr<TlsContext> tls_ KUBE_GUARDED_BY(mu_);
   std::shared_ptr<tcp::acceptor> acceptor_ KUBE_GUARDED_BY(mu_);
   std::unique_ptr<asio::steady_timer> retry_ KUBE_GUARDED_BY(mu_);
   std::size_t next_loop_ KUBE_GUARDED_BY(mu_) = 0;
@@ -211,6 +220,7 @@ std::uint16_t HttpServer::port() const { return impl_->port(); }
 std::size_t HttpServer::connections() const { return impl_->connections(); }
 void HttpServer::StopListening() { impl_->StopListening(); }
 Result<void> HttpServer::Listen() { return impl_->Listen(); }
+Result<void> HttpServer::SetTls(const HttpTlsOptions& tls) { return impl_->SetTls(tls); }
 void HttpServer::CloseConnections() { impl_->CloseConnections(); }
 
 }  // namespace kube::serve

@@ -55,11 +55,24 @@ constexpr Known kKnown[] = {
     {"informer_processing_latency_seconds", "How long an informer took for an event."},
     {"informer_store_resource_version", "Resource version of an informer's store."},
     {"reflector_lists_total", "Lists of an informer."},
+    {"reflector_items_per_list", "Objects in a list of an informer."},
+    {"reflector_items_per_watch", "Events of a watch of an informer."},
+    {"reflector_last_resource_version", "The last resource version that an informer has seen."},
     {"reflector_list_duration_seconds", "Time of an informer's lists."},
     {"reflector_watches_total", "Watches of an informer."},
     {"reflector_short_watches_total", "Watches of an informer that ended within a second."},
     {"reflector_watch_duration_seconds", "Time of an informer's watches."},
+    {"kubexx_cache_objects", "Objects in a cache, by resource and namespace."},
+    {"kubexx_cache_synced", "Whether a cache was complete once: 1 or 0."},
+    {"kubexx_cache_bytes", "Memory that the objects of a cache hold; parts that they share count once. At most a minute old."},
+    {"kubexx_cache_logical_bytes", "Memory that the objects of a cache would hold if they shared nothing. At most a minute old."},
+    {"kubexx_cache_silence_seconds", "How long ago the server was last heard of for a cache, bookmarks included."},
+    {"kubexx_cache_pending_notifications", "Changes of a cache that handlers have not been told yet."},
     {"kubexx_events_dropped_total", "Events that were not written, by reason."},
+    {"kubexx_read_your_writes_waits_total", "Reads and reconciles that waited until a cache had seen their own writes, by controller."},
+    {"kubexx_read_your_writes_timeouts_total", "Of those, the ones that went on without it."},
+    {"kubexx_read_your_writes_dropped_total", "Writes that were forgotten, because there were too many, before a cache had seen them."},
+    {"kubexx_read_your_writes_wait_seconds", "How long reads and reconciles waited for their own writes."},
     {"kubexx_metrics_dropped_total", "Reports that the metrics registry could not keep, by reason."},
     {"process_cpu_seconds_total", "User and system time of the process."},
     {"process_resident_memory_bytes", "Resident memory of the process."},
@@ -91,7 +104,9 @@ std::vector<double> KnownBuckets(std::string_view name) {
     return {0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,  1.25, 1.5,
             1.75,  2,    2.5,   3,    3.5, 4,    4.5, 5,    6,   7,    8,   9,    10,  15,  20,  25,  30,  40, 50,   60};
   }
+  if (name == "kubexx_read_your_writes_wait_seconds") return {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5};
   if (name == "informer_processing_latency_seconds") return {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
+  if (name == "reflector_items_per_list" || name == "reflector_items_per_watch") return {1, 10, 100, 1000, 10000, 100000};
   if (name == "reflector_list_duration_seconds") return {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
   // A healthy watch lasts five to ten minutes.
   if (name == "reflector_watch_duration_seconds") return {0.1, 1, 10, 30, 60, 120, 300, 360, 420, 480, 540, 600, 1200};

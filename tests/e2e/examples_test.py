@@ -85,6 +85,7 @@ def scenario(run, work, real):
         run.check("pod_controller ends with SIGTERM", code == 0 and "Stopping Pod controller" in controller.text(), f"exit code {code}\n" + controller.text())
     run.expect("pod_controller", "--workers", "none", code=2, err=["usage: pod_controller"])
     leader_election(run, work)
+    greeter(run, work)
     run.expect("pod_watch", "--timeout", "1", has=["watch ended\n"])
     run.expect("dynamic_get", "--version", "v1", "--resource", "namespaces", "--name", "default", "--cluster-scoped",
                has=["Got Namespace default\n", "kind: Namespace\n"])
@@ -118,6 +119,19 @@ def leader_election(run, work):
     run.expect("leader_election", "--help", has=["usage: leader_election", "--kubeconfig"])
     run.expect("leader_election", code=2, err=["--lease-name is missing"])
     run.expect("leader_election", "--lease-name", "x", "--retry-period", "20s", code=2, err=["renew_deadline must be greater than"])
+
+
+def greeter(run, work):
+    """A program with a manager: works, says what it may do, and ends in good order."""
+    flags = ["--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--leader-elect", "--preflight=fail"]
+    with Background(run.program("greeter", *flags), os.path.join(work, "greeter.log")) as program:
+        run.check("greeter greets", bool(program.wait_text("(?m)^default: 1 created$")), program.text())
+        run.check("greeter has nothing more to do", bool(program.wait_text("(?m)^default: 1 unchanged$")), program.text())
+        code = program.end(signal.SIGTERM)
+        run.check("greeter ends with SIGTERM and gives its lease back", code == 0 and "Gave the lease back" in program.text(), f"exit code {code}\n" + program.text())
+    run.expect("greeter", "--print-rbac=ops/greeter", has=["kind: ClusterRole\n", "  - namespaces\n", "kind: ClusterRoleBinding\n"])
+    run.expect("greeter", "--help", has=["usage: greeter [flags]", "--leader-elect", "--kubeconfig"])
+    run.expect("greeter", "--leader-elect=perhaps", code=1, err=["greeter: --leader-elect: expected true or false"])
 
 
 MANIFEST = CRD + """---

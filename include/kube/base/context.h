@@ -3,6 +3,7 @@
 //   Context::Background()        never stops
 //   ctx.WithTimeout(5s)          a child that stops after 5 s, or when its parent stops
 //   ctx.WithCancel()             a child and the CancelSource that stops it
+//   ctx.WithValue(observer)      a child that carries something for those who work in its name
 //   SignalContext()              stops at SIGINT or SIGTERM; for main()
 //   WaitUntil(ctx, mu, cv, pred) wait for a condition, or until the context stops
 #pragma once
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <typeinfo>
 #include <utility>
 
 #include "kube/base/clock.h"
@@ -77,6 +79,18 @@ class KUBE_EXPORT Context {
   // A child that also stops, as cancelled, when `token` is stopped; for code that uses std::jthread.
   [[nodiscard]] Context WithStopToken(std::stop_token token) const;
 
+  // A child that carries `value`, and gives it to all that are made from it: for what belongs to a piece of work rather than to a
+  // function, such as who is told of its writes. One value of each type; an inner one hides that of the outer context.
+  template <typename T>
+  [[nodiscard]] Context WithValue(std::shared_ptr<T> value) const {
+    return WithErased(typeid(T), std::move(value));
+  }
+  // Null where there is none. Cost: nothing to speak of where no context of the chain has a value.
+  template <typename T>
+  std::shared_ptr<T> Value() const {
+    return std::static_pointer_cast<T>(Erased(typeid(T)));
+  }
+
   bool stopped() const;
 
   // Nothing while the context goes on; afterwards why it stopped, the same each time: kCancelled, kTimeout, or what Cancel() was given.
@@ -111,6 +125,8 @@ class KUBE_EXPORT Context {
   friend class CancelSource;
   explicit Context(std::shared_ptr<internal::ContextState> state) : state_(std::move(state)) {}
   Context Child(std::optional<TimePoint> deadline) const;
+  Context WithErased(const std::type_info& type, std::shared_ptr<void> value) const;
+  std::shared_ptr<void> Erased(const std::type_info& type) const;
 
   std::shared_ptr<internal::ContextState> state_;  // never null
 };

@@ -164,12 +164,14 @@ class KUBE_EXPORT InformerBase {
   // Before Start. Errors: kInvalid after it.
   Result<void> OnError(std::function<void(const Error&)> callback) const;
 
+  // For kube/control: what holds it.
+  const std::shared_ptr<InformerHandle>& handle() const { return handle_; }
+
  protected:
   explicit InformerBase(std::shared_ptr<InformerHandle> handle) : handle_(std::move(handle)) {}
   Result<HandlerRegistration> Add(Handler handler, HandlerOptions options) const;
   Result<void> SetTransform(std::function<Result<void>(void*)> transform) const;
   const std::shared_ptr<Store>& store() const;
-  const std::shared_ptr<InformerHandle>& handle() const { return handle_; }
 
  private:
   std::shared_ptr<InformerHandle> handle_;

@@ -38,6 +38,16 @@ struct InformerFactoryOptions {
   std::shared_ptr<MetricsSink> metrics{};
 };
 
+namespace internal {
+class CachedClientCore;
+}
+
+// The objects of one informer.
+struct InformerMemory {
+  std::string what{}, ns{};  // as in InformerStatus
+  CacheStats stats{};
+};
+
 class KUBE_EXPORT InformerFactory {
  public:
   explicit InformerFactory(Client client, InformerFactoryOptions options = {});
@@ -53,8 +63,10 @@ class KUBE_EXPORT InformerFactory {
     return For<T>(defaults());
   }
   // One informer for each kind, namespace, selectors and choice of fields; other options are those of whoever asked first.
+  // A kind that has no namespaces is not looked for in one.
   template <Resource T>
   SharedInformer<T> For(InformerOptions options) {
+    if (!IsNamespaced<T>()) options.ns.clear();
     return SharedInformer<T>(Find(internal::ObjectForm::Of<T>(),
                                   {.gvr = GvrOf<T>(), .gvk = GvkOf<T>(), .type = &T::kType, .namespaced = IsNamespaced<T>()},
                                   std::move(options)));
@@ -65,7 +77,9 @@ class KUBE_EXPORT InformerFactory {
   }
   template <Resource T>
   SharedInformer<meta::v1::PartialObjectMetadata> ForMetadata() {
-    return ForMetadata(GvrOf<T>());
+    InformerOptions options = defaults();
+    if (!IsNamespaced<T>()) options.ns.clear();
+    return ForMetadata(GvrOf<T>(), std::move(options));
   }
   SharedInformer<meta::v1::PartialObjectMetadata> ForMetadata(Gvr gvr) { return ForMetadata(std::move(gvr), defaults()); }
   SharedInformer<meta::v1::PartialObjectMetadata> ForMetadata(Gvr gvr, InformerOptions options) {
@@ -82,8 +96,15 @@ class KUBE_EXPORT InformerFactory {
   void Shutdown();
   // Of all informers that are there.
   std::vector<InformerStatus> status() const;
+  // The same, how much memory their objects hold. Walks all objects: for a look now and then.
+  std::vector<InformerMemory> memory() const;
+
+  // For kube/control: the informers of a resource that are there, in any version; of one form, or of all of them.
+  std::vector<std::shared_ptr<internal::InformerHandle>> Existing(const GroupResource& resource,
+                                                                  const internal::ObjectForm* form = nullptr) const;
 
  private:
+  friend class internal::CachedClientCore;
   class Impl;
   std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, internal::ResourceTarget target,
                                                  InformerOptions options);

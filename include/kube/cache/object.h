@@ -71,6 +71,7 @@ class KUBE_EXPORT ObjectForm {
   const String& Name(const void* object) const;
   const String& ResourceVersion(const void* object) const;
   const String& Uid(const void* object) const;
+  bool IsDeleting(const void* object) const;  // it has a deletionTimestamp
   ObjectKey Key(const void* object) const { return {Namespace(object), Name(object)}; }
   Map<String> Labels(const void* object) const;
   // The value of an annotation, or nothing.

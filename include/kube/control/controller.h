@@ -33,6 +33,7 @@
 #include "kube/base/result.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/informer_factory.h"
+#include "kube/control/access.h"
 #include "kube/control/predicate.h"
 #include "kube/control/reconcile.h"
 #include "kube/meta/gvk.h"
@@ -64,13 +65,16 @@ struct SourceOptions {
 
 namespace internal {
 
+class WriteTracker;
+
 using EnqueueFunction = std::function<void(const ObjectKey& key, Cause cause, int priority)>;
 
 // A watch of a controller, whatever it watches.
 struct WatchSpec {
   std::string name{};
   Gvr gvr{};
-  std::string ns{};
+  std::optional<std::string> ns{};  // none: the factory's
+  bool namespaced = true;           // as far as is known here
   std::function<Result<HandlerRegistration>(InformerFactory& informers, const EnqueueFunction& enqueue)> start{};
 };
 
@@ -131,6 +135,7 @@ struct ControllerSpec {
   std::string name{};
   ControllerOptions options{};
   std::vector<internal::WatchSpec> watches{};
+  std::vector<AccessNeed> needs{};  // beyond its watches
   Reconciler reconcile{};
 };
 
@@ -196,6 +201,29 @@ class ControllerBuilder {
     return *this;
   }
 
+  // What the reconciler does to objects, for --print-rbac and the check of permissions at start (access.h); watches are known anyway.
+  // Children that DesiredState keeps. (`update` of the owner's finalizers is what some clusters ask of who sets blockOwnerDeletion.)
+  template <Resource... Kinds>
+  ControllerBuilder& Applies() {
+    (Writes<Kinds>(ApplyVerbs()), ...);
+    return Needs(OwnNeed("finalizers", {"update"}));
+  }
+  // StatusWriter patches, and reads where somebody else wrote.
+  ControllerBuilder& WritesStatus(std::vector<std::string> verbs = {"patch"}) {
+    return Needs(OwnNeed("", {"get"})).Needs(OwnNeed("status", std::move(verbs)));
+  }
+  // Finalizers.
+  ControllerBuilder& WritesFinalizers() { return Needs(OwnNeed("", {"get", "patch"})); }
+  template <Resource U>
+  ControllerBuilder& Writes(std::vector<std::string> verbs, std::string subresource = {}) {
+    return Needs(Need<U>(std::move(verbs), {}, std::move(subresource)));
+  }
+  ControllerBuilder& Needs(AccessNeed need) {
+    if (need.why.empty()) need.why = "controller " + spec_.name + " writes it";
+    spec_.needs.push_back(std::move(need));
+    return *this;
+  }
+
   // The last call: gives the finished spec.
   ControllerSpec Reconcile(Reconciler reconciler) {
     const auto self = [](const Change<T>& change, std::vector<ObjectKey>& keys) { keys.push_back(change.key); };
@@ -207,6 +235,13 @@ class ControllerBuilder {
   }
 
  private:
+  AccessNeed OwnNeed(const std::string& subresource, std::vector<std::string> verbs) const {
+    AccessNeed need{.group = gvr_.group.str(),
+                    .resource = gvr_.resource.str() + (subresource.empty() ? "" : "/" + subresource),
+                    .verbs = std::move(verbs)};
+    if (!namespaced_) need.ns = "";
+    return need;
+  }
   static void AddOnce(std::vector<ObjectKey>& keys, const ObjectKey& key) {
     for (const ObjectKey& known : keys) {
       if (known == key) return;
@@ -225,7 +260,9 @@ class ControllerBuilder {
   template <ObjectType U>
   ControllerBuilder& Watch(Gvr gvr, SourceOptions<U> options, std::function<void(const Change<U>&, std::vector<ObjectKey>&)> keys_of) {
     std::string name = options.name.empty() ? gvr.group_resource().ToString() : options.name;
-    internal::WatchSpec watch{.name = name, .gvr = gvr, .ns = options.informer ? options.informer->ns : ""};
+    internal::WatchSpec watch{.name = name, .gvr = gvr};
+    if (options.informer) watch.ns = options.informer->ns;
+    if constexpr (Resource<U> && !std::same_as<U, meta::v1::PartialObjectMetadata>) watch.namespaced = IsNamespaced<U>();
     watch.start = [gvr = std::move(gvr), options = std::move(options), keys_of = std::move(keys_of), source = String(name)](
                       InformerFactory& informers, const internal::EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
       const InformerOptions how = options.informer.value_or(informers.defaults());
@@ -261,8 +298,8 @@ struct ControllerEnvironment {
   InformerFactory* informers = nullptr;  // required; lives longer than the controller
   std::shared_ptr<MetricsSink> metrics{};
   std::shared_ptr<Clock> clock{};  // null: the machine's
-  // Called before each run, with what was recorded for the key; for read-your-writes.
-  std::function<void(const Context& ctx, const ObjectKey& key)> before_run{};
+  // Of the CachedClient that the reconciler reads with, so that it reads its own writes (cached_client.h): CachedClient::writes().
+  std::shared_ptr<internal::WriteTracker> writes{};
 };
 
 // One key, for people.
@@ -273,6 +310,13 @@ struct KeyReport {
   Clock::WallTime last_run{};
   std::chrono::nanoseconds last_duration{};
   std::vector<Cause> last_causes{};
+  std::size_t more_causes = 0;  // that had no room
+};
+
+// Why a key is there.
+struct KeyCauses {
+  std::vector<Cause> causes{};
+  std::size_t more = 0;  // that had no room
 };
 
 struct ControllerStatus {
@@ -283,6 +327,8 @@ struct ControllerStatus {
   std::uint64_t runs = 0, errors = 0;
   std::vector<std::string> watches{};  // "services: synced", "ingresses.networking.k8s.io: waiting for its first list"
   WorkQueueSnapshot<ObjectKey> queue{};
+  std::vector<ObjectKey> held{};     // until caches have seen what their last run wrote; in no order
+  std::vector<KeyCauses> causes{};   // of queue.entries, one for each: what its next run is for, or the one that is under way
   std::vector<KeyReport> failing{};  // keys whose last run failed; the most failures first
   std::vector<KeyReport> recent{};   // the last runs, newest first
 };
@@ -301,6 +347,7 @@ class KUBE_EXPORT Controller {
   const std::string& name() const;
   bool needs_leader() const;
   const std::vector<internal::WatchSpec>& watches() const;
+  const std::vector<AccessNeed>& needs() const;
 
   // Adds the watches to their informers, which the factory starts. Keys collect in the queue from now on. Once.
   Result<void> Start();

@@ -6,6 +6,8 @@
 //
 // Start: the servers of metrics and health, the caches of all controllers (also on replicas that do not lead: the next leader need not
 // wait for them), what does not need leadership, and then, as the leader, the workers. Shutdown is the other way round.
+//
+// manager_flags.h makes the options of the usual flags. access.h has more about permissions.
 #pragma once
 
 #include <chrono>
@@ -15,12 +17,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/client/client.h"
+#include "kube/control/access.h"
+#include "kube/control/cached_client.h"
 #include "kube/control/controller.h"
 #include "kube/control/event_recorder.h"
 #include "kube/control/leader_election.h"
@@ -28,18 +33,47 @@
 
 namespace kube {
 
+// What becomes of permissions that the program needs and does not have, at start.
+//   kWarn   the missing rules are logged, and the manager goes on: what was granted late is used when it is there (caches try again by
+//           themselves), and one kind that may not be read need not stop the others. /readyz names what keeps a controller waiting.
+//   kFail   Run returns an error with the rules.
+//   kSkip   nobody is asked.
+// Where the server cannot say (it has no such reviews, or does not answer), that is logged once, and the manager goes on in any case.
+enum class Preflight : std::uint8_t { kWarn, kFail, kSkip };
+
 struct ManagerOptions {
   // None: this program works at once, and must be the only one.
   std::optional<LeaderElectionOptions> leader_election{};
   InformerFactoryOptions informers{};
+  CachedClientOptions cached{};  // of cached()
   // Where everything is counted; share it with the client (ClientOptions::metrics). Null: the manager makes one.
   std::shared_ptr<serve::MetricsRegistry> metrics{};
   // "host:port", ":port" for all addresses; port 0 is a free one. Empty or "0": no such server.
-  std::string metrics_bind_address{};       // /metrics, /debug/controllers
+  std::string metrics_bind_address{};       // /metrics, /debug/
   std::string health_probe_bind_address{};  // /healthz, /readyz
-  // How long the lease is kept, after Run's context stopped, for reconcilers and runnables that have not returned; then it ends by itself
-  // instead of being given back. Keep it below the pod's terminationGracePeriodSeconds.
+  // How long Run waits, after its context stopped, for reconcilers and runnables; the lease is kept that long. Keep it below the pod's
+  // terminationGracePeriodSeconds. 0: does not wait. Negative: as long as it takes. When the lease was lost it is five seconds at most: who
+  // leads next does not wait.
   std::chrono::nanoseconds graceful_shutdown_timeout = std::chrono::seconds(25);
+
+  Preflight preflight = Preflight::kWarn;
+  std::chrono::nanoseconds preflight_timeout = std::chrono::seconds(10);  // for all questions together
+  // Run prints the RBAC rules for what was added on standard output, and returns. Needs no server.
+  std::optional<RbacOptions> print_rbac{};
+
+  // ---- The server of metrics_bind_address ----
+  // HTTPS. The certificate is read from `metrics_cert_path`, again when it changes; without a path it is self-signed, which clients cannot
+  // verify: for scrapers that are told not to.
+  bool metrics_secure = false;
+  std::string metrics_cert_path{};  // a folder
+  std::string metrics_cert_name = "tls.crt", metrics_cert_key = "tls.key";
+  std::chrono::nanoseconds metrics_cert_poll = std::chrono::seconds(10);
+  // Requests need a bearer token of the cluster (TokenReview) whose user may do this on the path (SubjectAccessReview, verb get on the
+  // nonResourceURL /metrics); answers are remembered for a while. Otherwise 401 and 403. Not without metrics_secure where others listen.
+  bool metrics_authorization = false;
+  bool debug_endpoint = true;  // /debug/
+  // /debug/log-level, with debug_endpoint: PUT changes what is logged. Who may reach the server may do that: protect it.
+  bool log_level_endpoint = false;
 };
 
 // Something that runs beside controllers: returns when `ctx` stops. Returning earlier with an error ends the manager.
@@ -52,10 +86,17 @@ struct Runnable {
 // A named test for /healthz or /readyz: ok, or why not.
 using HealthCheck = std::function<Result<void>()>;
 
+// Run ended before everything else did: graceful_shutdown_timeout was over. The message names what still runs.
+KUBE_EXPORT bool IsShutdownTimeout(const Error& e);
+
 // Thread safety: all functions from any thread; Run once.
-// Lifetime: the destructor ends everything and waits for it.
+// Lifetime: the destructor ends everything and waits for it, however long that takes: what still runs uses the manager, its client and
+//   whatever its functions refer to.
 // Blocking and cancellation: Run blocks until its context stops (ok), leadership is lost (IsLeadershipLost: exit, and start again) or
-//   something failed. It then waits for reconcilers and runnables, however long they take: they have to return when their context stops.
+//   something failed. It then waits for reconcilers and runnables, graceful_shutdown_timeout at most; they have to return when their
+//   context stops. After IsShutdownTimeout, and wherever StillRunning() names something, those and the servers are still alive, caches too;
+//   the lease is not given back. Leave the process without destructors then (std::quick_exit), as ManagerFlags::Run does: the manager's
+//   would wait.
 // Errors: of Add kInvalid: a name that is taken, what Controller::Create says; of Run also kInvalid (an address) and kTransport (a port).
 class KUBE_EXPORT Manager {
  public:
@@ -67,15 +108,28 @@ class KUBE_EXPORT Manager {
   // Before Run.
   Result<void> Add(ControllerSpec controller);
   Result<void> Add(Runnable runnable);
+  // What else the program does, for pre-flight and --print-rbac; controllers declare theirs (Applies, WritesStatus, Writes).
+  void Needs(AccessNeed need);
   // At any time. /readyz has one of its own for each controller: its caches are complete; what is missing is named.
   void AddHealthCheck(std::string name, HealthCheck check);
   void AddReadyCheck(std::string name, HealthCheck check);
 
   Result<void> Run(const Context& ctx);
+  // What has not returned: "controller maps (default/a)", "runnable mailer". Empty before Run and after an end in good order.
+  std::vector<std::string> StillRunning() const;
+
+  // Everything that was added so far needs: watches, what controllers declare, leader election, events, protection of /metrics.
+  std::vector<AccessNeed> needs() const;
+  std::string RbacYaml(const RbacOptions& options = {}) const;
 
   const Client& client() const;
+  // What reconcilers read and write with: reads from the informers, which controllers' watches make, and sees its own writes. For as long
+  // as the manager.
+  const CachedClient& cached() const;
   InformerFactory& informers();
   const std::shared_ptr<serve::MetricsRegistry>& metrics() const;
+  // Writes events as this controller. Call it before Run, so that the permission is known. Events that wait are written before Run returns.
+  EventRecorder events(std::string controller);
   // Null where there is none of that name.
   Controller* controller(std::string_view name);
   bool is_leader() const;

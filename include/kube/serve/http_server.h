@@ -161,6 +161,10 @@ class KUBE_EXPORT HttpServer {
   std::uint16_t port() const;
   std::size_t connections() const;  // that are open now
 
+  // Another certificate for connections that come from now on; those that are open keep theirs. From any thread.
+  // Errors: kConfig for one that is not usable: the old one stays. kInvalid where the server has no TLS.
+  Result<void> SetTls(const HttpTlsOptions& tls);
+
   // Faults for tests, from any thread: stop accepting (new connections are refused as soon as it returns; those that there are go on; the
   // port stays reserved), accept again on the same port, cut all connections (at once, but after it returns).
   void StopListening();

@@ -36,6 +36,10 @@ TEST(SelectableFieldsTest, EventsAreNamedByTheirVersion) {
   EXPECT_EQ(SelectableFields(Event::kType, &old).Get("source"), "c");
   events::v1::Event now = *FromJson<events::v1::Event>(R"({"regarding":{"kind":"Pod","name":"p"}})");
   EXPECT_EQ(SelectableFields(events::v1::Event::kType, &now).Get("regarding.name"), "p");
+  // One object in both groups: it is found by either name, whichever it was written by.
+  EXPECT_EQ(SelectableFields(Event::kType, &old).Get("regarding.name"), "p");
+  EXPECT_EQ(SelectableFields(Event::kType, &old).Get("reportingController"), "c");
+  EXPECT_EQ(SelectableFields(events::v1::Event::kType, &now).Get("involvedObject.name"), "p");
 }
 
 TEST(SelectableFieldsTest, RefusesOthersInTheWordsOfTheKind) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "apiserver/builtin/convert.h"
 #include "apiserver/errors.h"
 #include "kube/api/batch/v1.h"
 #include "kube/api/certificates/v1.h"
@@ -95,6 +96,14 @@ bool AddOwnFields(const TypeInfo& type, const void* object, Fields& out) {
 Map<String> SelectableFields(const TypeInfo& type, const void* object) {
   Fields out;
   AddOwnFields(type, object, out);
+  // An event is one object in two groups, and the fields have other names there.
+  if (&type == &core::v1::Event::kType) {
+    const core::v1::Event& event = *static_cast<const core::v1::Event*>(object);
+    AddReference("regarding", event.involved_object, out);
+    out["reportingController"] = event.reporting_component;
+  } else if (&type == &events::v1::Event::kType) {
+    AddFields(ToCoreEvent(*static_cast<const events::v1::Event*>(object)), out);
+  }
   if (const meta::v1::ObjectMeta* metadata = MetadataOf(type, object)) {
     out["metadata.name"] = metadata->name;
     out["metadata.namespace"] = metadata->namespace_;

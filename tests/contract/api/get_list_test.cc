@@ -439,6 +439,37 @@ TEST_P(GetListContract, PodsAreSelectedByNodeAndPhase) {
   EXPECT_EQ(Names(Get(pods + "?fieldSelector=spec.restartPolicy=Always,spec.schedulerName=default-scheduler")), "a");
 }
 
+TEST_P(GetListContract, EventsAreSelectedInBothGroupsHoweverTheyWereWritten) {
+  EXPECT_CODE(Post("/api/v1/namespaces/{ns}/events", R"(
+apiVersion: v1
+kind: Event
+metadata: {name: core, namespace: "{ns}"}
+involvedObject: {kind: Pod, namespace: "{ns}", name: p}
+reportingComponent: example.com/c
+)"),
+              201);
+  EXPECT_CODE(Post("/apis/events.k8s.io/v1/namespaces/{ns}/events", R"(
+apiVersion: events.k8s.io/v1
+kind: Event
+metadata: {name: new, namespace: "{ns}"}
+eventTime: "2024-01-02T03:04:05.000000Z"
+regarding: {kind: Pod, namespace: "{ns}", name: p}
+reportingController: example.com/c
+reportingInstance: c-1
+action: Run
+reason: Why
+type: Normal
+)"),
+              201);
+  const std::string core = "/api/v1/namespaces/{ns}/events?fieldSelector=",
+                    events = "/apis/events.k8s.io/v1/namespaces/{ns}/events?fieldSelector=";
+  EXPECT_EQ(Names(Get(core + "involvedObject.name=p,involvedObject.kind=Pod")), "core new");
+  EXPECT_EQ(Names(Get(core + "reportingComponent=example.com/c")), "core new");
+  EXPECT_EQ(Names(Get(core + "involvedObject.name=q")), "");
+  EXPECT_EQ(Names(Get(events + "regarding.name=p,regarding.kind=Pod")), "core new");
+  EXPECT_EQ(Names(Get(events + "reportingController=example.com/c")), "core new");
+}
+
 TEST_P(GetListContract, UnknownFieldsAreNotSelectable) {
   EXPECT_STATUS(Get(std::string(kConfigMaps) + "?fieldSelector=data.k=v"), R"(
 code: 400

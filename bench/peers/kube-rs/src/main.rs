@@ -2,7 +2,9 @@
 //!
 //!     kube-rs --kubeconfig F --kind pods|workloads|workloads-dynamic [--strip]
 //!
-//! kube-rs has no protobuf: everything is JSON.
+//! kube-rs has no protobuf: everything is JSON. `kube-rs reconcile` is in reconcile.rs.
+mod reconcile;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -187,7 +189,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = monotonic_ns();
     let mut flags = HashMap::new();
     let mut strip = false;
-    let mut args = std::env::args().skip(1);
+    let mut args = std::env::args().skip(1).peekable();
+    if args.next_if_eq("reconcile").is_some() {
+        return reconcile::run(args).await;
+    }
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--strip" => strip = true,

@@ -1,0 +1,334 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "kube/codec/yaml.h"
+#include "kube/meta/validation.h"
+#include "ports.h"
+
+namespace auto_expose {
+namespace {
+
+using kube::Error;
+using kube::ErrorKind;
+using kube::Result;
+using kube::String;
+using kube::core::v1::Service;
+using kube::networking::v1::Ingress;
+
+constexpr std::string_view kManagedBy = "app.kubernetes.io/managed-by";
+
+// The annotations of a workload, and what is wrong with them.
+class Annotations {
+ public:
+  explicit Annotations(const kube::Map<String>& all) : all_(all) {}
+
+  const String* Find(std::string_view name) const { return all_.Find(std::string(kAnnotationPrefix).append(name)); }
+  std::string Get(std::string_view name, const std::string& otherwise) const {
+    const String* found = Find(name);
+    return found != nullptr ? found->str() : otherwise;
+  }
+  // One of `allowed`, or `otherwise` where the annotation is not there.
+  std::string OneOf(std::string_view name, std::initializer_list<std::string_view> allowed, const std::string& otherwise) {
+    const String* found = Find(name);
+    if (found == nullptr) return otherwise;
+    for (std::string_view one : allowed) {
+      if (*found == one) return found->str();
+    }
+    std::string text;
+    for (std::string_view one : allowed) text.append(text.empty() ? "" : ", ").append(one);
+    Bad(name, "allowed are " + text);
+    return otherwise;
+  }
+  void Bad(std::string_view name, std::string_view what) {
+    std::string message = "annotation ";
+    message.append(kAnnotationPrefix).append(name).append(": \"").append(Get(name, "")).append("\": ").append(what);
+    problems_.push_back({"InvalidAnnotation", std::move(message)});
+  }
+  std::vector<Problem> problems() && { return std::move(problems_); }
+  bool good() const { return problems_.empty(); }
+
+ private:
+  const kube::Map<String>& all_;
+  std::vector<Problem> problems_{};
+};
+
+std::string Fill(std::string text, const Workload& workload, const Settings& settings) {
+  const std::pair<std::string_view, std::string> values[] = {
+      {"{name}", workload.metadata.name.str()}, {"{namespace}", workload.metadata.namespace_.str()}, {"{domain}", settings.domain}};
+  for (const auto& [place, value] : values) {
+    for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos; at += value.size()) text.replace(at, place.size(), value);
+  }
+  return text;
+}
+
+// Service selectors know labels only. Of an expression, the label that the pods have stands for it.
+kube::Map<String> ServiceSelector(const Workload& workload) {
+  kube::Map<String> labels;
+  if (!workload.selector) return labels;
+  labels = workload.selector->match_labels;
+  for (const auto& expression : workload.selector->match_expressions) {
+    const String* label = workload.pods.metadata.labels.Find(expression.key);
+    if (label != nullptr) labels.Set(expression.key, *label);
+  }
+  return labels;
+}
+
+std::optional<std::string> WhyNot(const Workload& workload, const Settings& settings, Annotations& annotations) {
+  if (!CoversNamespace(settings, workload.metadata.namespace_)) return "its namespace is left out";
+  if (!settings.selector.Matches(workload.metadata.labels)) return "its labels do not match the selector";
+  const std::string expose = annotations.OneOf("expose", {"true", "false"}, settings.opt_in ? "false" : "true");
+  if (expose == "true") return std::nullopt;
+  return annotations.Find("expose") != nullptr ? "annotation expose is false" : "it has no annotation expose: \"true\"";
+}
+
+// Of a host: labels, perhaps with "*." before them.
+bool IsHost(std::string_view host) {
+  if (host.starts_with("*.")) host.remove_prefix(2);
+  if (!kube::ValidateDnsSubdomain(host)) return false;
+  for (std::size_t start = 0; start <= host.size();) {
+    const std::size_t end = std::min(host.find('.', start), host.size());
+    if (end - start > kube::kMaxDnsLabelLength) return false;
+    start = end + 1;
+  }
+  return true;
+}
+
+// What an Ingress and an HTTPRoute are made from.
+struct Route {
+  std::string ingress_class{};
+  std::string host{};  // empty: any
+  std::string path{};
+  std::string path_type{};
+  std::string tls_secret{};  // empty: no TLS
+  kube::Map<String> annotations{};
+};
+
+void ReadAnnotationsOfIngress(Annotations& annotations, Route& route) {
+  const String* text = annotations.Find("ingress-annotations");
+  if (text == nullptr) return;
+  const Result<std::vector<kube::Value>> documents = kube::ParseYaml(text->view());
+  if (!documents || documents->size() != 1 || !documents->front().is_object()) {
+    return annotations.Bad("ingress-annotations", "has to be a YAML map of texts, as \"key: value\" lines");
+  }
+  for (const auto& entry : documents->front().object()) {
+    if (Result<void> key = kube::ValidateLabelKey(entry.key); !key) {
+      return annotations.Bad("ingress-annotations", "\"" + entry.key.str() + "\" cannot be a key: " + key.error().message());
+    }
+    if (!entry.value.is_string()) {
+      return annotations.Bad("ingress-annotations", "the value of " + entry.key.str() + " has to be a text: put it into quotes");
+    }
+    route.annotations.Set(entry.key, entry.value.string_value());
+  }
+}
+
+Route ReadRoute(const Workload& workload, const Settings& settings, Annotations& annotations) {
+  Route route;
+  route.ingress_class = annotations.Get("ingress-class", settings.ingress_class);
+  if (!route.ingress_class.empty()) {
+    if (Result<void> valid = kube::ValidateDnsSubdomain(route.ingress_class); !valid)
+      annotations.Bad("ingress-class", valid.error().message());
+  }
+  route.host = Fill(annotations.Get("host", settings.domain.empty() ? "" : settings.host), workload, settings);
+  if (!route.host.empty() && !IsHost(route.host)) {
+    if (annotations.Find("host") != nullptr) {
+      annotations.Bad("host", "\"" + route.host + "\" is no host name: lower case letters, digits, '-' and '.', at most 63 between dots");
+    } else {
+      annotations.Bad("host", "the host \"" + route.host + "\" that follows from the name is none: set this annotation");
+    }
+  }
+  route.path = annotations.Get("path", settings.path);
+  if (route.path.empty()) route.path = route.host.empty() ? "/{namespace}/{name}" : "/";
+  route.path = Fill(route.path, workload, settings);
+  if (!route.path.starts_with('/') || route.path.find("//") != std::string::npos) annotations.Bad("path", "has to start with '/'");
+  route.path_type = annotations.OneOf("path-type", {"Prefix", "Exact", "ImplementationSpecific"}, settings.path_type);
+
+  for (const auto& entry : settings.ingress_annotations) route.annotations.Set(entry.key, entry.value);
+  ReadAnnotationsOfIngress(annotations, route);
+
+  const bool own_issuer = annotations.Find("issuer") != nullptr || annotations.Find("cluster-issuer") != nullptr;
+  const std::string issuer = annotations.Get("issuer", own_issuer ? "" : settings.issuer);
+  const std::string cluster_issuer = annotations.Get("cluster-issuer", own_issuer ? "" : settings.cluster_issuer);
+  if (!issuer.empty() && !cluster_issuer.empty()) annotations.Bad("issuer", "cluster-issuer is set too: one of them has to go");
+  if (!issuer.empty()) route.annotations.Set("cert-manager.io/issuer", issuer);
+  if (!cluster_issuer.empty()) route.annotations.Set("cert-manager.io/cluster-issuer", cluster_issuer);
+  route.tls_secret = Fill(annotations.Get("tls-secret", settings.tls_secret), workload, settings);
+  if (!route.tls_secret.empty()) {
+    if (Result<void> valid = kube::ValidateDnsSubdomain(route.tls_secret); !valid) annotations.Bad("tls-secret", valid.error().message());
+  } else if (!issuer.empty() || !cluster_issuer.empty()) {
+    route.tls_secret = ChildName(workload.metadata.name) + "-tls";
+  }
+  return route;
+}
+
+kube::meta::v1::ObjectMeta ChildMetadata(const Workload& workload) {
+  kube::meta::v1::ObjectMeta metadata;
+  metadata.name = ChildName(workload.metadata.name);
+  metadata.namespace_ = workload.metadata.namespace_;
+  metadata.labels = {{String(kManagedBy), "auto-expose"}};
+  return metadata;
+}
+
+Ingress MakeIngress(const Workload& workload, const Route& route, const kube::core::v1::ServicePort& port) {
+  Ingress ingress;
+  ingress.metadata = ChildMetadata(workload);
+  ingress.metadata.annotations = route.annotations;
+  if (!route.ingress_class.empty()) ingress.spec.ingress_class_name = route.ingress_class;
+  kube::networking::v1::HTTPIngressPath path;
+  path.path = route.path;
+  path.path_type = route.path_type;
+  kube::networking::v1::IngressServiceBackend backend;
+  backend.name = ingress.metadata.name;
+  backend.port.number = port.port;
+  path.backend.service = std::move(backend);
+  kube::networking::v1::HTTPIngressRuleValue http;
+  http.paths.push_back(std::move(path));
+  kube::networking::v1::IngressRule rule;
+  rule.host = route.host;
+  rule.http = std::move(http);
+  ingress.spec.rules.push_back(std::move(rule));
+  if (!route.tls_secret.empty()) {
+    kube::networking::v1::IngressTLS tls;
+    if (!route.host.empty()) tls.hosts.push_back(route.host);
+    tls.secret_name = route.tls_secret;
+    ingress.spec.tls.push_back(std::move(tls));
+  }
+  return ingress;
+}
+
+kube::DynamicObject MakeHttpRoute(const Workload& workload, const Settings& settings, const Route& route,
+                                  const kube::core::v1::ServicePort& port) {
+  const kube::meta::v1::ObjectMeta metadata = ChildMetadata(workload);
+  kube::DynamicObject object(kHttpRoute, {metadata.namespace_, metadata.name});
+  object.set_label(kManagedBy, "auto-expose");
+  for (const auto& entry : route.annotations) object.set_annotation(entry.key, entry.value);
+  kube::Value parent = kube::Value::Object();
+  parent["name"] = String(settings.gateway);
+  if (!settings.gateway_namespace.empty()) parent["namespace"] = String(settings.gateway_namespace);
+  kube::Value path = kube::Value::Object();
+  path["type"] = route.path_type == "Exact" ? "Exact" : "PathPrefix";
+  path["value"] = String(route.path);
+  kube::Value match = kube::Value::Object();
+  match["path"] = std::move(path);
+  kube::Value backend = kube::Value::Object();
+  backend["name"] = metadata.name;
+  backend["port"] = port.port;
+  kube::Value rule = kube::Value::Object();
+  rule["matches"].MutableList().push_back(std::move(match));
+  rule["backendRefs"].MutableList().push_back(std::move(backend));
+  kube::Value& spec = object["spec"];
+  spec["parentRefs"].MutableList().push_back(std::move(parent));
+  if (!route.host.empty()) spec["hostnames"].MutableList().push_back(String(route.host));
+  spec["rules"].MutableList().push_back(std::move(rule));
+  return object;
+}
+
+// "http" and "web" speak for themselves; else the first that HTTP can go to.
+const kube::core::v1::ServicePort* HttpPort(const Service& service) {
+  const kube::core::v1::ServicePort* first = nullptr;
+  for (const kube::core::v1::ServicePort& port : service.spec.ports) {
+    if (port.protocol != "TCP") continue;
+    if (port.name == "http" || port.name == "web") return &port;
+    if (first == nullptr) first = &port;
+  }
+  return first;
+}
+
+}  // namespace
+
+bool CoversNamespace(const Settings& settings, std::string_view ns) {
+  const auto has = [ns](const std::vector<std::string>& names) { return std::find(names.begin(), names.end(), ns) != names.end(); };
+  return !has(settings.excluded_namespaces) && (settings.namespaces.empty() || has(settings.namespaces));
+}
+
+Workload WorkloadOf(const kube::apps::v1::Deployment& deployment) {
+  return {kube::GvkOf(deployment), deployment.metadata, deployment.spec.selector, deployment.spec.template_};
+}
+Workload WorkloadOf(const kube::apps::v1::StatefulSet& set) {
+  return {kube::GvkOf(set), set.metadata, set.spec.selector, set.spec.template_};
+}
+Workload WorkloadOf(const kube::apps::v1::DaemonSet& set) {
+  return {kube::GvkOf(set), set.metadata, set.spec.selector, set.spec.template_};
+}
+
+std::string ChildName(std::string_view workload_name) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (kube::ValidateDnsLabel(workload_name) && is_letter(workload_name.front())) return std::string(workload_name);
+  // FNV-1a, 32 bits: the name has to be the same in every process and every release.
+  std::uint32_t hash = 2166136261U;
+  for (const char c : workload_name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  char hex[8];
+  for (int i = 7; i >= 0; --i, hash >>= 4) hex[i] = "0123456789abcdef"[hash & 15U];
+  std::string name(workload_name);
+  std::replace(name.begin(), name.end(), '.', '-');
+  if (name.empty() || !is_letter(name.front())) name.insert(0, "w-");
+  name.resize(std::min<std::size_t>(name.size(), kube::kMaxDnsLabelLength - 9));
+  return name + "-" + std::string(hex, sizeof hex);
+}
+
+Plan PlanFor(const Workload& workload, const Settings& settings) {
+  Plan plan;
+  Annotations annotations(workload.metadata.annotations);
+  if (std::optional<std::string> why = WhyNot(workload, settings, annotations); why && annotations.good()) {
+    plan.why = std::move(*why);
+    return plan;
+  }
+
+  Service service;
+  service.metadata = ChildMetadata(workload);
+  service.spec.selector = ServiceSelector(workload);
+  service.spec.type = annotations.OneOf("service-type", {"ClusterIP", "NodePort", "LoadBalancer"}, settings.service_type);
+  const std::string affinity = annotations.OneOf("session-affinity", {"None", "ClientIP"}, "");
+  service.spec.session_affinity = affinity;
+  const std::vector<DeclaredPort> declared = DeclaredPorts(workload.pods.spec);
+  if (const String* wanted = annotations.Find("port")) {
+    Result<kube::List<kube::core::v1::ServicePort>> ports = ParsePorts(*wanted, declared);
+    if (ports) {
+      service.spec.ports = std::move(*ports);
+    } else {
+      annotations.Bad("port", ports.error().message());
+    }
+  } else {
+    service.spec.ports = ServicePorts(declared);
+  }
+  const bool routed = annotations.OneOf("ingress", {"none"}, "") != "none" && settings.exposure != Exposure::kNone;
+  Route route;
+  if (routed) route = ReadRoute(workload, settings, annotations);
+
+  plan.verdict = Plan::Verdict::kKeep;
+  if (!annotations.good()) {
+    plan.problems = std::move(annotations).problems();
+    return plan;
+  }
+  if (service.spec.ports.empty()) {
+    // Nothing to send traffic to: what was made for an earlier port would lead nowhere.
+    plan.verdict = Plan::Verdict::kLeave;
+    plan.why = "no container declares a port";
+    plan.problems.push_back({"NoPort", "no container declares a port: add spec.template.spec.containers[].ports, or set annotation " +
+                                           std::string(kAnnotationPrefix) + "port, for example \"8080\""});
+    return plan;
+  }
+  if (service.spec.selector.empty()) {
+    plan.problems.push_back({"NoSelector", "spec.selector has no label that a Service could select pods by: use matchLabels"});
+    return plan;
+  }
+  plan.verdict = Plan::Verdict::kExpose;
+  const kube::core::v1::ServicePort* http = HttpPort(service);
+  if (routed && http != nullptr) {
+    if (settings.exposure == Exposure::kGateway) {
+      plan.route = MakeHttpRoute(workload, settings, route, *http);
+      plan.claim = "gateway " + settings.gateway_namespace + "/" + settings.gateway;
+    } else {
+      plan.ingress = MakeIngress(workload, route, *http);
+      plan.claim = "ingress " + route.ingress_class;
+    }
+    plan.claim += " " + route.host + route.path;
+    plan.url = route.host.empty() ? route.path : (route.tls_secret.empty() ? "http://" : "https://") + route.host + route.path;
+  }
+  plan.service = std::move(service);
+  return plan;
+}
+
+}  // namespace auto_expose

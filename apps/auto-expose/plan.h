@@ -1,0 +1,80 @@
+// Which Service and which Ingress (or HTTPRoute) a workload should have. No cluster is needed for that: everything follows from the
+// workload and the settings.
+//
+//   Plan plan = PlanFor(WorkloadOf(deployment), settings);
+//   if (plan.verdict == Plan::Verdict::kExpose) ... *plan.service, plan.url
+//
+// Annotations of a workload, all with the prefix "auto-expose.kubexx.dev/":
+//
+//   expose              "true", "false"
+//   port                the Service's ports, "PORT", "PORT:TARGET", several with commas between, each with "/UDP" where it is not TCP.
+//                       TARGET is a number or a name of a container's port; PORT may be such a name where there is no TARGET.
+//   service-type        ClusterIP, NodePort, LoadBalancer
+//   session-affinity    None, ClientIP
+//   ingress             "none": a Service only
+//   ingress-class, host, path, path-type (Prefix, Exact, ImplementationSpecific), tls-secret, cluster-issuer, issuer
+//   ingress-annotations a YAML map of further annotations of the Ingress
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/api/apps/v1.h"
+#include "kube/api/core/v1.h"
+#include "kube/api/networking/v1.h"
+#include "kube/meta/dynamic_object.h"
+#include "kube/meta/gvk.h"
+#include "kube/meta/v1.h"
+#include "settings.h"
+
+namespace auto_expose {
+
+inline constexpr std::string_view kAnnotationPrefix = "auto-expose.kubexx.dev/";
+inline const kube::Gvk kHttpRoute{"gateway.networking.k8s.io", "v1", "HTTPRoute"};
+
+// What Deployments, StatefulSets and DaemonSets have in common. A copy costs a few reference counts.
+struct Workload {
+  kube::Gvk gvk{};
+  kube::meta::v1::ObjectMeta metadata{};
+  kube::Box<kube::meta::v1::LabelSelector> selector{};
+  kube::core::v1::PodTemplateSpec pods{};
+};
+Workload WorkloadOf(const kube::apps::v1::Deployment& deployment);
+Workload WorkloadOf(const kube::apps::v1::StatefulSet& set);
+Workload WorkloadOf(const kube::apps::v1::DaemonSet& set);
+
+// Something that the workload's owner has to mend: becomes a Warning event.
+struct Problem {
+  std::string reason{};   // NoPort, InvalidAnnotation
+  std::string message{};  // says what to do
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+struct Plan {
+  enum class Verdict : std::uint8_t {
+    kLeave,  // not ours to expose: what was made earlier goes
+    kKeep,   // cannot be understood: what was made earlier stays as it is
+    kExpose,
+  };
+  Verdict verdict = Verdict::kLeave;
+  std::string why{};  // of kLeave, for logs: "annotation expose is false"
+  std::vector<Problem> problems{};
+
+  // Of kExpose. At most one of `ingress` and `route`.
+  std::optional<kube::core::v1::Service> service{};
+  std::optional<kube::networking::v1::Ingress> ingress{};
+  std::optional<kube::DynamicObject> route{};
+  // What only one workload can have: class, host and path. Empty where there is nothing to share.
+  std::string claim{};
+  // "https://web.shop.example.com/"; only a path where no host is known; empty without Ingress and route.
+  std::string url{};
+};
+
+Plan PlanFor(const Workload& workload, const Settings& settings);
+
+// The name of the children. It is the workload's, unless a Service cannot have that name ("api.v2"): then one that is made from it.
+std::string ChildName(std::string_view workload_name);
+
+}  // namespace auto_expose

@@ -1,0 +1,27 @@
+// The ports of a Service: those that containers declare, or those that the annotation `port` names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/api/core/v1.h"
+#include "kube/base/result.h"
+
+namespace auto_expose {
+
+// A port of a container, without what is declared twice.
+struct DeclaredPort {
+  std::string name{};  // may be empty
+  std::string protocol = "TCP";
+  std::int32_t number = 0;
+};
+
+std::vector<DeclaredPort> DeclaredPorts(const kube::core::v1::PodSpec& pods);
+kube::List<kube::core::v1::ServicePort> ServicePorts(const std::vector<DeclaredPort>& declared);
+
+// "8080", "http", "80:8080", "80:http", "53:53/UDP", several with commas between. Errors: kInvalid, naming the part.
+kube::Result<kube::List<kube::core::v1::ServicePort>> ParsePorts(std::string_view text, const std::vector<DeclaredPort>& declared);
+
+}  // namespace auto_expose

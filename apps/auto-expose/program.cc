@@ -1,0 +1,189 @@
+#include "program.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "exposer.h"
+#include "kube/base/log.h"
+#include "kube/codec/yaml.h"
+#include "kube/control/manager_flags.h"
+#include "kube/version.h"
+#include "plan.h"
+#include "settings_flags.h"
+
+namespace auto_expose {
+namespace {
+
+using kube::Error;
+using kube::ErrorKind;
+using kube::Result;
+
+constexpr const char* kUsage =
+    R"(auto-expose makes applications reachable: each Deployment gets a Service and an Ingress, which are kept, repaired and removed with it.
+
+usage: auto-expose [flags]                 run, until Ctrl-C or SIGTERM
+       auto-expose --dry-run [flags]       print what would be done, and end
+       auto-expose plan -f FILE [flags]    print the children for a manifest, without a cluster ("-": standard input)
+       auto-expose version
+
+examples:
+  auto-expose --domain example.com --ingress-class nginx
+  auto-expose --opt-in --leader-elect --namespaces shop,blog
+  kubectl create deployment web --image nginx --port 80 --dry-run=client -o yaml | auto-expose plan -f - --domain example.com
+
+A workload's annotations, all with the prefix auto-expose.kubexx.dev/, say what is special about it:
+  expose ("true", "false"), port ("80:http"), service-type, session-affinity, ingress ("none"), ingress-class, host, path, path-type,
+  tls-secret, cluster-issuer, issuer, ingress-annotations (a YAML map)
+
+Every flag may also be a variable (AUTO_EXPOSE_INGRESS_CLASS) or an entry of the --config file (ingress-class: nginx).
+
+flags:
+)";
+
+int Fail(const Streams& io, const std::string& message, int code) {
+  io.err << "auto-expose: " << message << "\n";
+  return code;
+}
+
+template <typename T>
+void PrintPlan(const T& object, const Settings& settings, const Streams& io, int& problems) {
+  T workload = object;
+  if (workload.metadata.namespace_.empty()) workload.metadata.namespace_ = "default";
+  const Plan plan = PlanFor(WorkloadOf(workload), settings);
+  const std::string name = WorkloadOf(workload).gvk.kind.str() + " " + kube::KeyOf(workload).ToString();
+  for (const Problem& problem : plan.problems) {
+    io.err << name << ": " << problem.reason << ": " << problem.message << "\n";
+    ++problems;
+  }
+  if (plan.verdict == Plan::Verdict::kLeave && plan.problems.empty()) io.err << name << ": not exposed: " << plan.why << "\n";
+  const auto print = [&](const Result<std::string>& yaml) {
+    if (yaml) io.out << "---\n" << *yaml;
+  };
+  if (plan.service) print(kube::ToYaml(*plan.service));
+  if (plan.ingress) print(kube::ToYaml(*plan.ingress));
+  if (plan.route) print(kube::ToYaml(*plan.route));
+  if (!plan.url.empty()) io.err << name << ": " << plan.url << "\n";
+}
+
+Result<std::string> ReadFile(const std::string& file, std::istream& standard_input) {
+  if (file == "-") return std::string(std::istreambuf_iterator<char>(standard_input), {});
+  std::ifstream in(file);
+  if (!in) return Error(ErrorKind::kInvalid, file + ": cannot be read");
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// Errors name the file and the document.
+Result<void> PlanFile(const std::string& file, const Settings& settings, const Streams& io, int& problems, int& workloads) {
+  const Result<std::string> text = ReadFile(file, io.in);
+  if (!text) return text.error();
+  const Result<std::vector<kube::Value>> documents = kube::ParseYaml(*text);
+  if (!documents) return documents.error().WithContext(file);
+  std::vector<kube::Value> objects;
+  for (const kube::Value& document : *documents) {
+    const Result<kube::DynamicObject> object = kube::DynamicObject::FromValue(document);
+    if (!object) return object.error().WithContext(file);
+    if (object->gvk().kind == "List" && document["items"].is_list()) {
+      for (const kube::Value& item : document["items"].list()) objects.push_back(item);
+    } else {
+      objects.push_back(document);
+    }
+  }
+  for (const kube::Value& value : objects) {
+    const Result<kube::DynamicObject> object = kube::DynamicObject::FromValue(value);
+    if (!object) return object.error().WithContext(file);
+    const auto plan = [&]<typename T>(const T*) -> Result<void> {
+      const Result<T> typed = kube::FromDynamic<T>(*object);
+      if (!typed) return typed.error().WithContext(file);
+      PrintPlan(*typed, settings, io, problems);
+      ++workloads;
+      return {};
+    };
+    Result<void> done;
+    if (object->gvk() == kube::GvkOf<kube::apps::v1::Deployment>()) {
+      done = plan(static_cast<kube::apps::v1::Deployment*>(nullptr));
+    } else if (object->gvk() == kube::GvkOf<kube::apps::v1::StatefulSet>()) {
+      done = plan(static_cast<kube::apps::v1::StatefulSet*>(nullptr));
+    } else if (object->gvk() == kube::GvkOf<kube::apps::v1::DaemonSet>()) {
+      done = plan(static_cast<kube::apps::v1::DaemonSet*>(nullptr));
+    }
+    if (!done) return done;
+  }
+  return {};
+}
+
+int RunPlan(const std::vector<std::string>& rest, const Settings& settings, const Streams& io) {
+  std::vector<std::string> files;
+  for (std::size_t i = 1; i < rest.size(); ++i) {
+    if ((rest[i] == "-f" || rest[i] == "--filename") && i + 1 < rest.size()) {
+      files.push_back(rest[++i]);
+    } else if (rest[i].starts_with("--filename=")) {
+      files.push_back(rest[i].substr(11));
+    } else {
+      return Fail(io, "plan: cannot make sense of \"" + rest[i] + "\"; see auto-expose --help", 2);
+    }
+  }
+  if (files.empty()) return Fail(io, "plan: -f FILE is missing", 2);
+  int problems = 0, workloads = 0;
+  for (const std::string& file : files) {
+    if (Result<void> planned = PlanFile(file, settings, io, problems, workloads); !planned) return Fail(io, planned.error().ToString(), 1);
+  }
+  if (workloads == 0) return Fail(io, "plan: no Deployment, StatefulSet or DaemonSet there", 1);
+  return problems == 0 ? 0 : 1;
+}
+
+// The namespace that this program runs in, where it runs in a pod.
+std::optional<std::string> OwnNamespace() {
+  std::ifstream in("/var/run/secrets/kubernetes.io/serviceaccount/namespace");
+  std::string ns;
+  if (!in || !std::getline(in, ns) || ns.empty()) return std::nullopt;
+  return ns;
+}
+
+}  // namespace
+
+int RunProgram(std::vector<std::string> arguments, const Environment& environment, Streams io) {
+  const auto has = [&](std::string_view a, std::string_view b) {
+    return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& s) { return s == a || s == b; });
+  };
+  kube::ManagerFlags manager_flags("auto-expose");
+  if (has("--help", "-h") || (!arguments.empty() && arguments[0] == "help")) {
+    io.out << kUsage << FlagsHelp() << manager_flags.Help();
+    return 0;
+  }
+  if (!arguments.empty() && arguments[0] == "version") {
+    io.out << "auto-expose " << KUBE_VERSION_STRING << "\n";
+    return 0;
+  }
+  Result<std::vector<std::string>> all = AllArguments(std::move(arguments), environment);
+  if (!all) return Fail(io, all.error().message(), 2);
+  ProgramFlags flags;
+  Result<std::vector<std::string>> rest = ParseFlags(*all, flags);
+  if (!rest) return Fail(io, rest.error().message(), 2);
+  rest = manager_flags.Parse(*rest);
+  if (!rest) return Fail(io, rest.error().message(), 2);
+  if (!rest->empty() && rest->front() == "plan") return RunPlan(*rest, flags.settings, io);
+  if (!rest->empty()) return Fail(io, "cannot make sense of \"" + rest->front() + "\"; see auto-expose --help", 2);
+
+  const Result<kube::Client> client = manager_flags.NewClient();
+  if (!client) return manager_flags.Fail(client.error());
+  if (const std::optional<std::string> own = OwnNamespace()) flags.settings.excluded_namespaces.push_back(*own);
+  if (flags.dry_run) {
+    const kube::Context ctx = kube::SignalContext();
+    const Result<int> count = DryRun(ctx, *client, flags.settings, io.out);
+    if (!count) return manager_flags.Fail(count.error());
+    if (*count == 0) io.out << "nothing to do\n";
+    return 0;
+  }
+  manager_flags.options.informers.resync = flags.resync;
+  kube::Manager manager(*client, manager_flags.options);
+  if (Result<void> added = AddExposer(manager, {.settings = flags.settings, .workers = flags.workers}); !added) {
+    return manager_flags.Fail(added.error());
+  }
+  return manager_flags.Run(manager);
+}
+
+}  // namespace auto_expose

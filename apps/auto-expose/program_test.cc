@@ -1,0 +1,186 @@
+// Flags, environment, config file, and the commands that need no cluster.
+#include "program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "settings_flags.h"
+
+namespace auto_expose {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view content) {
+    const int descriptor = mkstemp(path_.data());
+    EXPECT_GE(descriptor, 0);
+    close(descriptor);
+    std::ofstream(path_) << content;
+  }
+  ~TemporaryFile() { std::remove(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = ::testing::TempDir() + "auto-expose-XXXXXX";
+};
+
+struct Outcome {
+  int code = 0;
+  std::string out{}, err{};
+};
+
+Outcome Program(std::vector<std::string> arguments, std::string_view input = "") {
+  std::istringstream in{std::string(input)};
+  std::ostringstream out, err;
+  const int code = RunProgram(std::move(arguments), {}, {in, out, err});
+  return {code, out.str(), err.str()};
+}
+
+constexpr const char* kWeb = R"(apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: web, ports: [{containerPort: 80}]}]}
+)";
+
+// ---- where settings come from
+
+TEST(AutoExposeArguments, CommandLineThenEnvironmentThenFile) {
+  const TemporaryFile file("domain: file.example.com\ningress-class: file\nworkers: 7\nopt-in: true\n");
+  const Environment environment{{"AUTO_EXPOSE_DOMAIN=env.example.com", "AUTO_EXPOSE_INGRESS_CLASS=env", "PATH=/bin"}};
+  const auto all = AllArguments({"--domain", "flag.example.com", "--config", file.path()}, environment);
+  ASSERT_TRUE(all.ok()) << all.error().ToString();
+  ProgramFlags flags;
+  const auto rest = ParseFlags(*all, flags);
+  ASSERT_TRUE(rest.ok()) << rest.error().ToString();
+  EXPECT_THAT(*rest, IsEmpty());
+  EXPECT_EQ(flags.settings.domain, "flag.example.com");
+  EXPECT_EQ(flags.settings.ingress_class, "env");
+  EXPECT_EQ(flags.workers, 7);
+  EXPECT_TRUE(flags.settings.opt_in);
+}
+
+TEST(AutoExposeArguments, ListsOfAFileAndTheFileOfAVariable) {
+  const TemporaryFile file("namespaces: [shop, blog]\ningress-annotation:\n- a=1\n- b=2\n");
+  const auto all = AllArguments({"plan", "-f", "x"}, {{"AUTO_EXPOSE_CONFIG=" + file.path()}});
+  ASSERT_TRUE(all.ok()) << all.error().ToString();
+  EXPECT_THAT(*all, ElementsAre("plan", "--ingress-annotation=a=1", "--ingress-annotation=b=2", "--namespaces=shop", "--namespaces=blog",
+                                "-f", "x"));
+}
+
+TEST(AutoExposeArguments, BadFilesAreNamed) {
+  EXPECT_THAT(AllArguments({"--config=/does/not/exist"}, {}).error().message(), HasSubstr("/does/not/exist"));
+  for (const char* content : {"[1]", "domain: {a: b}", "config: other.yaml", "a: [", "---\na: b\n---\nc: d\n"}) {
+    const TemporaryFile file(content);
+    const auto all = AllArguments({"--config", file.path()}, {});
+    ASSERT_FALSE(all.ok()) << content;
+    EXPECT_THAT(all.error().ToString(), HasSubstr(file.path()));
+  }
+  const TemporaryFile empty("");
+  EXPECT_TRUE(AllArguments({"--config", empty.path()}, {}).ok());
+}
+
+TEST(AutoExposeFlags, OthersAreGivenBack) {
+  ProgramFlags flags;
+  const auto rest = ParseFlags({"--kinds=deployments,daemonsets", "--kubeconfig", "x", "-v=2", "--opt-in", "plan"}, flags);
+  ASSERT_TRUE(rest.ok());
+  EXPECT_THAT(*rest, ElementsAre("--kubeconfig", "x", "-v=2", "plan"));
+  EXPECT_TRUE(flags.settings.deployments && flags.settings.daemon_sets && flags.settings.opt_in);
+  EXPECT_FALSE(flags.settings.stateful_sets);
+}
+
+class BadFlag : public ::testing::TestWithParam<const char*> {};
+TEST_P(BadFlag, IsNamedAndNothingChanges) {
+  ProgramFlags flags;
+  const auto rest = ParseFlags({"--workers=9", GetParam()}, flags);
+  ASSERT_FALSE(rest.ok());
+  const std::string flag = GetParam();
+  EXPECT_THAT(rest.error().message(), StartsWith(flag.substr(0, flag.find('='))));
+  EXPECT_EQ(flags.workers, 4);
+}
+INSTANTIATE_TEST_SUITE_P(AutoExpose, BadFlag,
+                         ::testing::Values("--kinds=pods", "--kinds=", "--namespaces=A", "--selector=a in", "--service-type=x",
+                                           "--ingress=x", "--ingress-class=A", "--domain=a_b", "--host={nam}.x", "--path=x",
+                                           "--path-type=prefix", "--tls-secret=A", "--ingress-annotation=x", "--ingress-annotation=a b=x",
+                                           "--gateway=a/", "--workers=0", "--workers=many", "--resync=-1s", "--resync=soon", "--opt-in=yes",
+                                           "--dry-run=no", "--domain", "--ingress=gateway"));
+
+// ---- commands
+
+TEST(AutoExposeProgram, HelpNamesEveryFlag) {
+  const Outcome help = Program({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* flag :
+       {"--domain", "--opt-in", "--ingress ", "--gateway", "--kubeconfig", "--context", "--master", "--namespace", "--workers", "--resync",
+        "--leader-elect", "--metrics-bind-address", "--health-probe-bind-address", "-v", "--config", "--dry-run", "--print-rbac"}) {
+    EXPECT_THAT(help.out, HasSubstr(flag));
+  }
+  EXPECT_THAT(Program({"version"}).out, StartsWith("auto-expose "));
+}
+
+TEST(AutoExposeProgram, UnknownArgumentsAreErrors) {
+  EXPECT_EQ(Program({"--domian=x"}).code, 2);
+  EXPECT_THAT(Program({"--domian=x"}).err, HasSubstr("--domian"));
+  EXPECT_EQ(Program({"plan"}).code, 2);
+  EXPECT_EQ(Program({"plan", "-x"}).code, 2);
+}
+
+TEST(AutoExposeProgram, PlanPrintsTheChildrenOfAManifest) {
+  const Outcome plan = Program({"plan", "-f", "-", "--domain", "example.com"}, kWeb);
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("kind: Service"));
+  EXPECT_THAT(plan.out, HasSubstr("kind: Ingress"));
+  EXPECT_THAT(plan.out, HasSubstr("host: web.default.example.com"));
+  EXPECT_THAT(plan.out, Not(HasSubstr("creationTimestamp")));
+  EXPECT_THAT(plan.err, HasSubstr("http://web.default.example.com/"));
+}
+
+TEST(AutoExposeProgram, PlanReadsSeveralDocumentsAndLists) {
+  const std::string list = R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}},
+    {"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db"},"spec":{"selector":{"matchLabels":{"a":"b"}},
+     "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","ports":[{"containerPort":5432}]}]}}}}]})";
+  const TemporaryFile web(kWeb), db(list);
+  const Outcome plan = Program({"plan", "-f", web.path(), "-f", db.path()});
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("name: web"));
+  EXPECT_THAT(plan.out, HasSubstr("name: db"));
+}
+
+TEST(AutoExposeProgram, PlanSaysWhatIsWrong) {
+  std::string no_port = kWeb;
+  no_port.replace(no_port.find(", ports: [{containerPort: 80}]"), 30, "");
+  const Outcome plan = Program({"plan", "-f", "-"}, no_port);
+  EXPECT_EQ(plan.code, 1);
+  EXPECT_THAT(plan.err, HasSubstr("Deployment default/web: NoPort"));
+  EXPECT_EQ(plan.out, "");
+  EXPECT_EQ(Program({"plan", "-f", "/does/not/exist"}).code, 1);
+  EXPECT_THAT(Program({"plan", "-f", "-"}, "a: [").err, HasSubstr("-: "));
+  EXPECT_THAT(Program({"plan", "-f", "-"}, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n").err, HasSubstr("no Deployment"));
+  EXPECT_EQ(Program({"plan", "-f", "-"}, "apiVersion: apps/v1\nkind: Deployment\nspec: 7\n").code, 1);
+}
+
+TEST(AutoExposeProgram, PlanOfAnOptedOutWorkloadSaysWhy) {
+  const Outcome plan = Program({"plan", "-f", "-", "--opt-in"}, kWeb);
+  EXPECT_EQ(plan.code, 0);
+  EXPECT_EQ(plan.out, "");
+  EXPECT_THAT(plan.err, HasSubstr("not exposed: it has no annotation"));
+}
+
+}  // namespace
+}  // namespace auto_expose

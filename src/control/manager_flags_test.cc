@@ -1,0 +1,222 @@
+#include "kube/control/manager_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/api/core/v1.h"
+#include "kube/base/log.h"
+
+namespace kube {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ManagerFlags Parsed(const std::vector<std::string>& arguments) {
+  ManagerFlags flags("test");
+  const Result<std::vector<std::string>> rest = flags.Parse(arguments);
+  if (!rest || !rest->empty()) ADD_FAILURE() << (rest ? "something is left" : rest.error().ToString());
+  return flags;
+}
+
+std::string ErrorOf(const std::vector<std::string>& arguments) {
+  ManagerFlags flags("test");
+  const Result<std::vector<std::string>> rest = flags.Parse(arguments);
+  if (rest) return "ok";
+  EXPECT_EQ(rest.error().kind(), ErrorKind::kInvalid);
+  return rest.error().ToString();
+}
+
+TEST(ManagerFlagsTest, DefaultsAreKubebuilders) {
+  const ManagerFlags flags = Parsed({});
+  EXPECT_FALSE(flags.options.leader_election);
+  EXPECT_EQ(flags.options.metrics_bind_address, "0");
+  EXPECT_EQ(flags.options.health_probe_bind_address, ":8081");
+  EXPECT_TRUE(flags.options.metrics_secure);
+  EXPECT_TRUE(flags.options.metrics_authorization);
+  EXPECT_EQ(flags.options.preflight, Preflight::kWarn);
+  EXPECT_EQ(flags.options.informers.ns, "");
+  EXPECT_FALSE(flags.options.print_rbac);
+  EXPECT_FALSE(flags.help);
+}
+
+TEST(ManagerFlagsTest, LeaderElection) {
+  const ManagerFlags flags =
+      Parsed({"--leader-elect", "--leader-elect-lease-name=l", "--leader-elect-lease-namespace", "ops", "--leader-elect-lease-duration=30s",
+              "--leader-elect-renew-deadline=20s", "--leader-elect-retry-period", "4s"});
+  ASSERT_TRUE(flags.options.leader_election);
+  const LeaderElectionOptions& election = *flags.options.leader_election;
+  EXPECT_EQ(election.name, "l");
+  EXPECT_EQ(election.ns, "ops");
+  EXPECT_EQ(election.lease_duration, seconds(30));
+  EXPECT_EQ(election.renew_deadline, seconds(20));
+  EXPECT_EQ(election.retry_period, seconds(4));
+  EXPECT_EQ(Parsed({"--leader-elect"}).options.leader_election->name, "test");
+  EXPECT_FALSE(Parsed({"--leader-elect=false", "--leader-elect-lease-name=l"}).options.leader_election);
+  // As the components of Kubernetes and older programs have it.
+  EXPECT_EQ(Parsed({"--leader-elect", "--leader-elect-resource-name=r"}).options.leader_election->name, "r");
+  EXPECT_EQ(Parsed({"-leader-elect=true", "--leader-election-id=i"}).options.leader_election->name, "i");
+}
+
+TEST(ManagerFlagsTest, Servers) {
+  const ManagerFlags flags =
+      Parsed({"--metrics-bind-address=:8443", "--metrics-cert-path=/certs", "--metrics-cert-name=c.pem", "--metrics-cert-key", "k.pem",
+              "--health-probe-bind-address=0", "--log-level-endpoint", "--debug-endpoint=false"});
+  EXPECT_EQ(flags.options.metrics_bind_address, ":8443");
+  EXPECT_EQ(flags.options.metrics_cert_path, "/certs");
+  EXPECT_EQ(flags.options.metrics_cert_name, "c.pem");
+  EXPECT_EQ(flags.options.metrics_cert_key, "k.pem");
+  EXPECT_EQ(flags.options.health_probe_bind_address, "0");
+  EXPECT_TRUE(flags.options.log_level_endpoint);
+  EXPECT_FALSE(flags.options.debug_endpoint);
+  const ManagerFlags open = Parsed({"--metrics-secure=false"});
+  EXPECT_FALSE(open.options.metrics_secure);
+  EXPECT_FALSE(open.options.metrics_authorization);
+}
+
+TEST(ManagerFlagsTest, ShutdownPreflightAndRbac) {
+  EXPECT_EQ(Parsed({"--graceful-shutdown-timeout=1m"}).options.graceful_shutdown_timeout, seconds(60));
+  EXPECT_EQ(Parsed({"--graceful-shutdown-timeout", "-1s"}).options.graceful_shutdown_timeout, seconds(-1));
+  EXPECT_EQ(Parsed({"--preflight=fail"}).options.preflight, Preflight::kFail);
+  EXPECT_EQ(Parsed({"--preflight", "skip"}).options.preflight, Preflight::kSkip);
+  EXPECT_EQ(Parsed({"--skip-preflight"}).options.preflight, Preflight::kSkip);
+  EXPECT_EQ(Parsed({"--skip-preflight=false"}).options.preflight, Preflight::kWarn);
+  EXPECT_EQ(Parsed({"--print-rbac"}).options.print_rbac->name, "test");
+  EXPECT_EQ(Parsed({"--print-rbac"}).options.print_rbac->service_account, "");
+  const ManagerFlags bound = Parsed({"--print-rbac=ops/bot"});
+  EXPECT_EQ(bound.options.print_rbac->service_account, "bot");
+  EXPECT_EQ(bound.options.print_rbac->service_account_namespace, "ops");
+  EXPECT_FALSE(Parsed({"--print-rbac=false"}).options.print_rbac);
+}
+
+TEST(ManagerFlagsTest, TheNamespaceIsTheOneThatIsWatched) {
+  const ManagerFlags flags = Parsed({"-n", "shop", "--kubeconfig=/k"});
+  EXPECT_EQ(flags.options.informers.ns, "shop");
+  EXPECT_EQ(flags.config.options.ns, "shop");
+  EXPECT_EQ(flags.config.options.kubeconfig, "/k");
+}
+
+TEST(ManagerFlagsTest, OthersAreGivenBackInOrder) {
+  ManagerFlags flags("test");
+  const Result<std::vector<std::string>> rest = flags.Parse({"run", "--leader-elect", "--workers=3", "-n", "x", "--", "--leader-elect=no"});
+  ASSERT_TRUE(rest);
+  EXPECT_THAT(*rest, ElementsAre("run", "--workers=3", "--", "--leader-elect=no"));
+}
+
+TEST(ManagerFlagsTest, BadValuesNameTheFlagAndChangeNothing) {
+  EXPECT_EQ(ErrorOf({"--leader-elect=maybe"}), "--leader-elect: expected true or false, not \"maybe\"");
+  EXPECT_EQ(ErrorOf({"--leader-elect-lease-name="}), "--leader-elect-lease-name: must not be empty");
+  EXPECT_EQ(ErrorOf({"--leader-elect-retry-period=2"}), "--leader-elect-retry-period: expected a time such as 90s, 2m, 1h, not \"2\"");
+  EXPECT_EQ(ErrorOf({"--leader-elect-retry-period=0s"}), "--leader-elect-retry-period: must be more than 0");
+  EXPECT_EQ(ErrorOf({"--leader-elect", "--leader-elect-renew-deadline=15s"}),
+            "--leader-elect-renew-deadline: 15s has to be less than --leader-elect-lease-duration, 15s");
+  EXPECT_EQ(ErrorOf({"--leader-elect", "--leader-elect-retry-period=9s"}),
+            "--leader-elect-retry-period: 1.2 times 9s has to be less than --leader-elect-renew-deadline, 10s");
+  EXPECT_THAT(ErrorOf({"--metrics-bind-address=8080"}), HasSubstr("--metrics-bind-address: \"8080\" is no address"));
+  EXPECT_THAT(ErrorOf({"--health-probe-bind-address=host:port"}), HasSubstr("--health-probe-bind-address: \"host:port\" is no address"));
+  EXPECT_EQ(ErrorOf({"--preflight=maybe"}), "--preflight: expected warn, fail or skip, not \"maybe\"");
+  EXPECT_EQ(ErrorOf({"--print-rbac=bot"}), "--print-rbac: expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"bot\"");
+  EXPECT_EQ(ErrorOf({"--graceful-shutdown-timeout"}), "--graceful-shutdown-timeout needs a value");
+  EXPECT_EQ(ErrorOf({"-v=loud"}), "-v: expected a number such as 4, not \"loud\"");
+  EXPECT_THAT(ErrorOf({"--log-level=loud"}), HasSubstr("--log-level: "));
+  EXPECT_EQ(ErrorOf({"--logging-format=xml"}), "--logging-format: expected text or json, not \"xml\"");
+  EXPECT_EQ(ErrorOf({"--kubeconfig"}), "--kubeconfig needs a value");
+
+  ManagerFlags flags("test");
+  EXPECT_FALSE(flags.Parse({"--leader-elect", "--metrics-bind-address=:1", "-n", "x", "--insecure-skip-tls-verify=perhaps"}));
+  EXPECT_FALSE(flags.leader_elect);
+  EXPECT_FALSE(flags.options.leader_election);
+  EXPECT_EQ(flags.options.metrics_bind_address, "0");
+  EXPECT_EQ(flags.options.informers.ns, "");
+}
+
+TEST(ManagerFlagsTest, LogFlagsCountForTheProcess) {
+  const LogSettings before = LogBackend::Default()->settings();
+  (void)Parsed({"-v", "3"});
+  EXPECT_EQ(LogBackend::Default()->settings().everything, (LogThreshold{LogLevel::kInfo, 3}));
+  (void)Parsed({"--log-level=warn,cache=4"});
+  EXPECT_EQ(LogBackend::Default()->settings().everything, (LogThreshold{LogLevel::kWarn, 0}));
+  EXPECT_EQ(LogBackend::Default()->settings().components.at("cache"), (LogThreshold{LogLevel::kInfo, 4}));
+  (void)Parsed({});
+  EXPECT_EQ(LogBackend::Default()->settings().everything, (LogThreshold{LogLevel::kWarn, 0}));
+  LogBackend::Default()->SetSettings(before);
+}
+
+TEST(ManagerFlagsTest, HelpNamesTheFlagsAndThoseOfTheClient) {
+  EXPECT_TRUE(Parsed({"--help"}).help);
+  EXPECT_TRUE(Parsed({"-h"}).help);
+  const std::string help = ManagerFlags("test").Help();
+  for (const char* line :
+       {"  --leader-elect                       work only", "  --leader-elect-lease-name=NAME ", "  --metrics-bind-address=ADDRESS ",
+        "  --print-rbac[=NAMESPACE/NAME] ", "  --kubeconfig=FILE ", "  -v=N ", "  --metrics-secure "})
+    EXPECT_THAT(help, HasSubstr(line));
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(ManagerFlags("test").PrintHelp(), 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("usage: test [flags]\n  --leader-elect "));
+}
+
+TEST(ManagerFlagsTest, PrintRbacNeedsNoKubeconfig) {
+  ManagerFlags flags("test");
+  flags.config.options.getenv = [](const std::string&) { return std::optional<std::string>(); };
+  flags.config.options.allow_in_cluster = false;
+  ASSERT_TRUE(flags.Parse(std::vector<std::string>{"--print-rbac", "--leader-elect"}));
+  const Result<Client> client = flags.NewClient();
+  ASSERT_TRUE(client) << client.error().ToString();
+  Manager manager(*client, flags.options);
+  ASSERT_TRUE(manager.Add(
+      ControllerFor<core::v1::Pod>("pods").Reconcile([](const Context&, const Request&) -> Result<Action> { return Action::Done(); })));
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(flags.Run(manager, Context::Background()), 0);
+  const std::string printed = ::testing::internal::GetCapturedStdout();
+  EXPECT_THAT(printed, HasSubstr("  - pods\n"));
+  EXPECT_THAT(printed, HasSubstr("  - leases\n"));
+  EXPECT_THAT(printed, HasSubstr("  name: test\n"));
+  // Without it there has to be one.
+  ManagerFlags real("test");
+  real.config.options = flags.config.options;
+  EXPECT_FALSE(real.NewClient());
+}
+
+TEST(ManagerFlagsTest, RunGivesAnExitCodeAndSaysWhy) {
+  ManagerFlags flags("test");
+  flags.options.health_probe_bind_address = "0";
+  flags.config.options.master = "http://127.0.0.1:1";
+  flags.config.options.getenv = [](const std::string&) { return std::optional<std::string>(); };
+  const Client client = flags.NewClient().value();
+  EXPECT_NE(flags.options.metrics, nullptr);
+  Manager manager(client, flags.options);
+  ASSERT_TRUE(manager.Add(Runnable{.name = "bad", .run = [](const Context&) -> Result<void> { return Error::Internal("no disk"); }}));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(flags.Run(manager, Context::Background()), 1);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("test: bad: no disk\n"));
+}
+
+// As a main would: what is asked to stop and does not.
+[[noreturn]] void RunSomethingThatHangs() {
+  ManagerFlags flags("test");
+  flags.options.health_probe_bind_address = "0";
+  flags.options.graceful_shutdown_timeout = std::chrono::milliseconds(20);
+  flags.config.options.master = "http://127.0.0.1:1";
+  flags.config.options.getenv = [](const std::string&) { return std::optional<std::string>(); };
+  Manager manager(flags.NewClient().value(), flags.options);
+  const auto stoppable = Context::Background().WithCancel();
+  const auto hang = [&stoppable](const Context&) -> Result<void> {
+    stoppable.second.Cancel();
+    Context::Background().WaitUntilStopped();
+    return {};
+  };
+  (void)manager.Add(Runnable{.name = "stuck", .run = hang});
+  std::exit(flags.Run(manager, stoppable.first) + 10);  // not reached
+}
+
+// The destructors of main would wait for it.
+TEST(ManagerFlagsDeathTest, RunLeavesTheProcessWhereSomethingHangs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(RunSomethingThatHangs(), ::testing::ExitedWithCode(1),
+              "test: shutdown was not over after 0.02s, still running: runnable stuck");
+}
+
+}  // namespace
+}  // namespace kube

@@ -1,0 +1,93 @@
+// What tests of managers share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kube/api/core/v1.h"
+#include "kube/base/thread.h"
+#include "kube/client/client.h"
+#include "kube/config/kubeconfig.h"
+#include "kube/config/load.h"
+#include "kube/control/manager.h"
+#include "kube/testing/api_server.h"
+#include "kube/transport/http_transport.h"
+
+namespace kube::internal {
+
+inline Context Patience() { return Context::Background().WithTimeout(std::chrono::seconds(120)); }
+
+// Within two minutes, which is a hang.
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const Context ctx = Patience();
+  while (!condition()) {
+    if (!ctx.SleepFor(std::chrono::milliseconds(1))) return false;
+  }
+  return true;
+}
+
+// "200 body", or the error.
+inline std::string AskServer(const std::shared_ptr<Transport>& transport, const std::string& method, const std::string& target,
+                             const std::string& token = "", const std::string& body = "") {
+  HttpRequest request;
+  request.method = method;
+  request.target = target;
+  request.body = body;
+  if (!token.empty()) request.headers.Add("Authorization", "Bearer " + token);
+  const Result<HttpResponse> answer = transport->RoundTrip(Patience(), std::move(request));
+  return answer ? std::to_string(answer->code) + " " + answer->body : answer.error().ToString();
+}
+inline std::shared_ptr<Transport> PlainTo(std::uint16_t port) {
+  return MakeHttpTransport({.base_url = "http://127.0.0.1:" + std::to_string(port)}).value();
+}
+
+// An embedded server and a client of it.
+class ManagerServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_ = testing::ApiServer::Start({.http = true}).value();
+    client_ = std::make_unique<Client>(NewClient());
+  }
+  Client NewClient(ClientOptions options = {}) const {
+    ClientConfig config = ToClientConfig(Kubeconfig::Parse(server_->Kubeconfig()).value()).value();
+    config.qps = -1;
+    return Client::FromConfig(config, std::move(options)).value();
+  }
+  void Create(const std::string& name) const {
+    core::v1::ConfigMap map;
+    map.metadata.namespace_ = "default";
+    map.metadata.name = name;
+    ASSERT_TRUE(client_->Create(Patience(), map));
+  }
+
+  std::unique_ptr<testing::ApiServer> server_;
+  std::unique_ptr<Client> client_;
+};
+
+// Runs a manager on a thread until the end of its scope, or Stop.
+class RunningManager {
+ public:
+  explicit RunningManager(Manager& manager)
+      : stop_(Context::Background().WithCancel()), thread_("runner", [this, &manager] { result_ = manager.Run(stop_.first); }) {}
+  ~RunningManager() { (void)Stop(); }
+  Result<void> Stop() {
+    stop_.second.Cancel();
+    return Wait();
+  }
+  Result<void> Wait() {
+    thread_.Join();
+    return result_;
+  }
+
+ private:
+  std::pair<Context, CancelSource> stop_;
+  Result<void> result_;
+  Thread thread_;
+};
+
+}  // namespace kube::internal

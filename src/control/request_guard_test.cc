@@ -1,0 +1,184 @@
+#include "control/request_guard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "client/scripted_transport_test_util.h"
+#include "kube/base/fake_clock.h"
+#include "kube/codec/json.h"
+#include "kube/transport/http_transport.h"
+
+namespace kube::internal {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Context Soon() { return Context::Background().WithTimeout(seconds(60)); }
+
+// A guarded server before a scripted API server.
+class RequestGuardTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Begin({}); }
+
+  void Begin(RequestGuardOptions options) {
+    server_.reset();
+    options.clock = clock_;
+    ClientConfig config;
+    config.host = "http://server.example";
+    config.content_type = "application/json";
+    config.qps = -1;
+    transport_->SetDefault([this](const HttpRequest& request) { return Review(request); });
+    guard_ = std::make_unique<RequestGuard>(Client::FromConfig(config, {.max_retries = 0, .transport = transport_}).value(), options);
+    server_ = serve::HttpServer::Start({.io_threads = 1}, [this](const std::shared_ptr<serve::HttpExchange>& exchange) {
+                guard_->Serve(exchange, [](const std::shared_ptr<serve::HttpExchange>& e) { e->Reply({.body = "secret numbers"}); });
+              }).value();
+    ours_ = MakeHttpTransport({.base_url = "http://127.0.0.1:" + std::to_string(server_->port())}).value();
+  }
+
+  Result<HttpResponse> Review(const HttpRequest& request) {
+    MutexLock lock(mu_);
+    if (broken_) return Error(ErrorKind::kTransport, "no route");
+    Value review = ParseJson(request.body).value();
+    const Value& spec = std::as_const(review)["spec"];
+    if (request.target == "/apis/authentication.k8s.io/v1/tokenreviews") {
+      asked_.push_back("who is " + spec["token"].string_value().str());
+      const auto user = users_.find(spec["token"].string_value().str());
+      if (user != users_.end()) {
+        review["status"]["authenticated"] = true;
+        review["status"]["user"] = Value::Object({{"username", user->second}, {"groups", Value::Array({"g"})}});
+      } else {
+        review["status"]["error"] = "unknown";
+      }
+    } else {
+      EXPECT_EQ(request.target, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
+      const std::string text = spec["user"].string_value().str() + " " + spec["nonResourceAttributes"]["verb"].string_value().str() + " " +
+                               spec["nonResourceAttributes"]["path"].string_value().str();
+      EXPECT_EQ(spec["groups"], Value::Array({"g"}));
+      asked_.push_back("may " + text);
+      review["status"]["allowed"] = allowed_.count(text) > 0;
+    }
+    HttpResponse response;
+    response.code = 201;
+    response.headers.Add("Content-Type", "application/json");
+    response.body = ToJson(review);
+    return response;
+  }
+
+  // "200 body"
+  std::string Get(const std::string& authorization, const std::string& path = "/metrics", const std::string& method = "GET") const {
+    HttpRequest request;
+    request.method = method;
+    request.target = path;
+    if (!authorization.empty()) request.headers.Add("Authorization", authorization);
+    const Result<HttpResponse> answer = ours_->RoundTrip(Soon(), std::move(request));
+    return answer ? std::to_string(answer->code) + " " + answer->body : answer.error().ToString();
+  }
+  std::vector<std::string> asked() {
+    MutexLock lock(mu_);
+    return std::exchange(asked_, {});
+  }
+  void SetBroken(bool broken) {
+    MutexLock lock(mu_);
+    broken_ = broken;
+  }
+
+  const std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>();
+  const std::shared_ptr<ScriptedTransport> transport_ = std::make_shared<ScriptedTransport>();
+  Mutex mu_;
+  std::map<std::string, std::string> users_ = {{"good", "prometheus"}, {"other", "mallory"}};
+  std::set<std::string> allowed_ KUBE_GUARDED_BY(mu_) = {"prometheus get /metrics"};
+  std::vector<std::string> asked_ KUBE_GUARDED_BY(mu_);
+  bool broken_ KUBE_GUARDED_BY(mu_) = false;
+  std::unique_ptr<RequestGuard> guard_;
+  std::unique_ptr<serve::HttpServer> server_;
+  std::shared_ptr<Transport> ours_;
+};
+
+TEST_F(RequestGuardTest, WhoHasNoTokenIsNobody) {
+  EXPECT_EQ(Get(""), "401 Unauthorized\n");
+  EXPECT_EQ(Get("Basic Z29vZA=="), "401 Unauthorized\n");
+  EXPECT_EQ(Get("Bearer "), "401 Unauthorized\n");
+  EXPECT_THAT(asked(), ElementsAre());
+}
+
+TEST_F(RequestGuardTest, AKnownUserWhoMayIsServed) {
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_THAT(asked(), ElementsAre("who is good", "may prometheus get /metrics"));
+  EXPECT_EQ(Get("bearer  good"), "200 secret numbers");
+}
+
+TEST_F(RequestGuardTest, OthersAreRefusedByName) {
+  EXPECT_EQ(Get("Bearer wrong"), "401 Unauthorized\n");
+  EXPECT_EQ(Get("Bearer other"), "403 Authorization denied for user mallory\n");
+  EXPECT_THAT(asked(), ElementsAre("who is wrong", "who is other", "may mallory get /metrics"));
+}
+
+TEST_F(RequestGuardTest, EachPathAndMethodIsAMatterOfItsOwn) {
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_EQ(Get("Bearer good", "/debug/controllers"), "403 Authorization denied for user prometheus\n");
+  EXPECT_EQ(Get("Bearer good", "/metrics?x=y"), "200 secret numbers");
+  EXPECT_EQ(Get("Bearer good", "/metrics", "PUT"), "403 Authorization denied for user prometheus\n");
+  EXPECT_THAT(asked(), ElementsAre("who is good", "may prometheus get /metrics", "may prometheus get /debug/controllers",
+                                   "may prometheus put /metrics"));
+}
+
+TEST_F(RequestGuardTest, AnswersAreRememberedForAWhile) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_EQ(asked().size(), 2U);
+  clock_->Advance(seconds(59));
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_EQ(asked().size(), 0U);
+  clock_->Advance(seconds(1));  // who it is: a minute
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_THAT(asked(), ElementsAre("who is good"));
+  clock_->Advance(seconds(240));  // what is allowed: five minutes
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_THAT(asked(), ElementsAre("who is good", "may prometheus get /metrics"));
+}
+
+TEST_F(RequestGuardTest, RefusalsAreForgottenSooner) {
+  EXPECT_THAT(Get("Bearer other"), HasSubstr("403"));
+  EXPECT_THAT(Get("Bearer wrong"), HasSubstr("401"));
+  EXPECT_EQ(asked().size(), 3U);
+  EXPECT_THAT(Get("Bearer other"), HasSubstr("403"));
+  EXPECT_THAT(Get("Bearer wrong"), HasSubstr("401"));
+  EXPECT_EQ(asked().size(), 0U);
+  {
+    MutexLock lock(mu_);
+    allowed_.insert("mallory get /metrics");
+    users_["wrong"] = "prometheus";
+  }
+  clock_->Advance(seconds(10));
+  EXPECT_THAT(Get("Bearer wrong"), HasSubstr("200"));
+  EXPECT_THAT(Get("Bearer other"), HasSubstr("403"));
+  clock_->Advance(seconds(20));
+  EXPECT_THAT(Get("Bearer other"), HasSubstr("200"));
+}
+
+TEST_F(RequestGuardTest, WhereTheServerCannotBeAskedNobodyIsServed) {
+  SetBroken(true);
+  EXPECT_EQ(Get("Bearer good"), "500 Authentication failed\n");
+  SetBroken(false);
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");  // errors are not remembered
+  SetBroken(true);
+  EXPECT_EQ(Get("Bearer good", "/debug/"), "500 Authorization for user prometheus failed\n");
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+}
+
+TEST_F(RequestGuardTest, MemoryIsBounded) {
+  Begin({.cache_size = 4});
+  for (int i = 0; i < 20; ++i) EXPECT_THAT(Get("Bearer bad" + std::to_string(i)), HasSubstr("401"));
+  EXPECT_EQ(asked().size(), 20U);
+  EXPECT_THAT(Get("Bearer bad19"), HasSubstr("401"));  // remembered
+  EXPECT_EQ(asked().size(), 0U);
+  EXPECT_THAT(Get("Bearer bad0"), HasSubstr("401"));  // not any more
+  EXPECT_EQ(asked().size(), 1U);
+}
+
+}  // namespace
+}  // namespace kube::internal

@@ -1,0 +1,121 @@
+// WriteTracker: what reconcilers wrote and caches have not shown yet, and who has to wait for it. kube/control/cached_client.h says what
+// is promised.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cache/informer_core.h"
+#include "kube/base/clock.h"
+#include "kube/base/context.h"
+#include "kube/base/metrics.h"
+#include "kube/base/mutex.h"
+#include "kube/cache/informer_factory.h"
+#include "kube/client/client.h"
+#include "kube/client/write_observer.h"
+#include "kube/meta/gvk.h"
+#include "kube/meta/object_key.h"
+
+namespace kube::internal {
+
+// Whose writes: a key of a controller. Without a controller: all that is written outside of reconcilers.
+struct Writer {
+  String controller{};
+  ObjectKey key{};
+  friend bool operator==(const Writer&, const Writer&) = default;
+};
+
+// Thread safety: all functions from any thread; HoldBack for one writer on one at a time.
+// Lifetime: shared by clients, controllers and the contexts of reconcilers. The informers have to live as long as it is used.
+class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
+ public:
+  struct Options {
+    bool enabled = true;
+    Clock::Duration timeout = std::chrono::seconds(5);
+    std::size_t most = 10'000;
+    std::shared_ptr<MetricsSink> metrics{};
+  };
+  WriteTracker(const Client& client, InformerFactory& informers, Options options);
+  ~WriteTracker();
+
+  // A child of `ctx` whose writes are this writer's, and whose cached reads see them.
+  Context Scope(const Context& ctx, const String& controller, const ObjectKey& key);
+  // The context itself where its writes are recorded already; else as nobody's.
+  Context Observed(const Context& ctx);
+
+  // Whether caches have yet to see what the writer wrote. Then `resume` is called once, when they have or the time is over: on any thread.
+  // Call it again at that time.
+  bool HoldBack(const String& controller, const ObjectKey& key, const std::shared_ptr<Clock>& clock, std::function<void()> resume);
+  // Nobody is called back for this controller any more, and its writes are forgotten. A call may be running.
+  void Forget(const String& controller);
+
+  // Wait, before that informer is read. Errors: the context's.
+  Result<void> BeforeGet(const Context& ctx, InformerCore& informer, const ObjectKey& key);
+  Result<void> BeforeList(const Context& ctx, InformerCore& informer, std::string_view ns);
+
+  std::size_t records() const;
+  std::size_t holds() const;
+
+ private:
+  class ScopeObserver;
+  struct Object {
+    GroupResource resource{};
+    ObjectKey key{};
+    friend bool operator==(const Object&, const Object&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Writer& writer) const;
+    std::size_t operator()(const Object& object) const;
+  };
+  struct Record {
+    std::uint64_t id = 0;  // grows with each change of it
+    Writer writer{};
+    Object object{};
+    Awaited awaited{};
+    std::optional<Map<String>> labels{};
+  };
+  using Records = std::vector<Record>;
+  struct Hold;
+
+  void Wrote(const Writer& writer, const ObservedWrite& write);
+  bool SameServer(const ClientCore& other) const;
+  Awaited For(const Record& record, const InformerCore& informer) const;
+  // The informers that hold, or should hold, such an object.
+  std::vector<std::shared_ptr<InformerHandle>> Covering(const Object& object) const;
+  enum class Sight { kUnseen, kSeen, kUnknown };  // unknown: all that are complete have seen it, but one is not complete
+  Sight Look(const Record& record) const;
+  void Insert(Record record);
+  void Erase(const Records& records);
+  void EraseLocked(std::uint64_t id) KUBE_REQUIRES(mu_);
+  void DropSeen(Records records);
+  void Shrink();
+  Result<void> Await(const Context& ctx, InformerCore& informer, Records records);
+  void GiveUp(const Records& records, Clock::Duration waited);
+  void Release(const Writer& writer, const std::shared_ptr<Hold>& hold);
+  void Count(std::string_view counter, const Record& record) const;
+  void Observe(const Record& record, Clock::Duration waited) const;
+
+  const std::shared_ptr<const ClientCore> client_;
+  InformerFactory& informers_;
+  const Options options_;
+
+  mutable Mutex mu_;
+  std::map<std::uint64_t, Record> records_ KUBE_GUARDED_BY(mu_);  // by id, so the oldest first
+  std::unordered_map<Writer, std::set<std::uint64_t>, Hash> by_writer_ KUBE_GUARDED_BY(mu_);
+  std::unordered_map<Object, std::set<std::uint64_t>, Hash> by_object_ KUBE_GUARDED_BY(mu_);
+  std::unordered_map<Writer, std::shared_ptr<Hold>, Hash> holds_ KUBE_GUARDED_BY(mu_);
+  std::uint64_t next_id_ KUBE_GUARDED_BY(mu_) = 1;
+};
+
+}  // namespace kube::internal
