@@ -3,6 +3,7 @@
 
 import json
 import os
+import random
 import signal
 import socket
 import stat
@@ -12,6 +13,11 @@ import tempfile
 
 
 PATIENCE = 60
+
+
+def first_ephemeral_port():
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        return int(f.read().split()[0])
 
 
 def check_api_server(program, manifests, expect):
@@ -70,8 +76,11 @@ def check_api_server(program, manifests, expect):
         line = run_until(signal.SIGTERM, "--kubeconfig-out", kubeconfig, *files)
         expect("says where it is", line.startswith("kubexx apiserver is ready at https://127.0.0.1:") and kubeconfig in line, line)
         expect("kubeconfig is a secret", os.path.exists(kubeconfig) and stat.S_IMODE(os.stat(kubeconfig).st_mode) == 0o600)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        # A port below those that the kernel gives to others: one that it gave us and we gave back would be somebody else's in the meantime.
+        for port in random.sample(range(10000, first_ephemeral_port()), 50):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) != 0:
+                    break
         line = run_until(signal.SIGINT, "--http", "--port", str(port), "--load", files[0])
         expect("takes the port", line == f"kubexx apiserver is ready at http://127.0.0.1:{port}\n", line)
 
