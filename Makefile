@@ -24,7 +24,7 @@ ifeq ($(origin CC),default)
 unexport CC
 endif
 
-CTEST = ctest --output-on-failure -j $(JOBS)
+CTEST = $(CURDIR)/scripts/run-tests -j $(JOBS)
 configure = cmake --preset $(1) -B $(BUILD)/$(1) -Wno-dev --log-level=NOTICE
 build = cmake --build $(BUILD)/$(1) -j $(JOBS)
 
