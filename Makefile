@@ -61,7 +61,8 @@ test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with 
 	@scripts/install-deps chromium
 	@$(call configure,asan)
 	@$(call build,asan)
-	@if command -v go > /dev/null; then scripts/build-control-plane --lean || echo "No real control plane: its tests are skipped."; fi
+	@if command -v go > /dev/null; then scripts/build-control-plane newest && scripts/build-control-plane --lean oldest \
+	  || echo "No real control plane: its tests are skipped."; fi
 	@cd $(BUILD)/asan && rm -f tests/contract/api/summary-*.txt; code=0; $(CTEST) -L slow || code=$$?; \
 	cat tests/contract/api/summary-*.txt 2> /dev/null; exit $$code
 	@$(call configure,tsan)

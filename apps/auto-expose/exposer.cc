@@ -34,6 +34,7 @@ using kube::core::v1::Service;
 using kube::networking::v1::Ingress;
 
 constexpr const char* kSet = "auto-expose";
+constexpr std::chrono::seconds kLookAgainForKind{15};
 constexpr const char* kClaimIndex = "auto-expose/claim";
 constexpr const char* kChildIndex = "auto-expose/child";
 
@@ -49,11 +50,14 @@ struct Shared {
   std::vector<std::function<void(std::string_view claim, std::vector<Claimant>& out)>> claimants{};
   kube::SharedInformer<Service> services;
   kube::SharedInformer<Ingress> ingresses;
+  std::optional<kube::SharedInformer<kube::DynamicObject>> routes{};  // of the gateway
+  std::optional<kube::RestMapper> mapper{};
 };
 
 template <typename T>
-kube::DesiredState<T> Desired(const kube::Client& client, const T& workload, const Settings& settings, const Plan& plan, bool dry_run) {
-  kube::DesiredState<T> desired(client, workload, {.field_manager = kFieldManager, .name = kSet, .dry_run = dry_run});
+kube::DesiredState<T> Desired(const kube::Client& client, const T& workload, const Settings& settings, const Plan& plan, bool dry_run,
+                              const std::optional<kube::RestMapper>& mapper = {}) {
+  kube::DesiredState<T> desired(client, workload, {.field_manager = kFieldManager, .name = kSet, .dry_run = dry_run, .mapper = mapper});
   desired.template Manage<Service, Ingress>();
   if (settings.exposure == Exposure::kGateway) desired.Manage(kHttpRoute);
   if (plan.service) desired.Want(*plan.service);
@@ -98,9 +102,11 @@ class KindExposer {
     for (const Problem& problem : plan.problems) Warn(workload, problem.reason, problem.message);
     if (plan.verdict == Plan::Verdict::kKeep) return Action::Done();
 
-    kube::DesiredState<T> desired = Desired(shared_->client, workload, shared_->settings, plan, false);
+    kube::DesiredState<T> desired = Desired(shared_->client, workload, shared_->settings, plan, false, shared_->mapper);
     desired.ReadFrom(shared_->services.lister());
-    desired.ReadFrom(shared_->ingresses.lister());
+    // Those may be missing, or not allowed: then the rest goes on, and the server says for each workload what it cannot have.
+    if (shared_->ingresses.HasSynced()) desired.ReadFrom(shared_->ingresses.lister());
+    if (shared_->routes && shared_->routes->HasSynced()) desired.ReadFrom(kHttpRoute, shared_->routes->lister());
     const Result<kube::Changes> changes = desired.Apply(ctx);
     if (!changes) return changes.error();
     return Report(workload, plan, *changes);
@@ -144,6 +150,8 @@ class KindExposer {
     }
     if (failure != nullptr) {
       Warn(workload, "Failed", failure->message());
+      // A CRD that somebody installs later makes no change that a watch would tell.
+      if (kube::IsNoMatch(*failure)) return Action::RequeueAfter(kLookAgainForKind);
       return *failure;
     }
     if (written) {
@@ -216,16 +224,17 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
   kube::ControllerBuilder<T> builder = kube::ControllerFor<T>("auto-expose-" + kube::GvrOf<T>().resource.str());
   builder.For({.informer = WorkloadOptions<T>(manager)})
       .template Owns<Service>()
-      .template Owns<Ingress>()
+      .template Owns<Ingress>({.optional = true})
       // An object of somebody else with a child's name: when it goes, the child can come.
       .template Watches<Service>([exposer](const Service& s) { return exposer->ByChild(s.metadata.namespace_, s.metadata.name); },
                                  {.name = "services by name"})
       .template Watches<Ingress>([exposer](const Ingress& i) { return exposer->ByChild(i.metadata.namespace_, i.metadata.name); },
-                                 {.name = "ingresses by name"})
+                                 {.name = "ingresses by name", .optional = true})
       .template Applies<Service, Ingress>()
       .Workers(options.workers);
   WatchRivals(builder, exposer, manager, shared->settings);
   if (options.settings.exposure == Exposure::kGateway) {
+    builder.Watches(kHttpRoutes, [](const kube::DynamicObject& route) { return OwnerOf<T>(route); }, {.optional = true});
     builder.Needs({.group = "gateway.networking.k8s.io", .resource = "httproutes", .verbs = kube::ApplyVerbs()});
   }
   return manager.Add(
@@ -247,6 +256,10 @@ Result<void> AddExposer(kube::Manager& manager, const ExposerOptions& options) {
                                                       .metrics = manager.metrics(),
                                                       .services = manager.informers().For<Service>(),
                                                       .ingresses = manager.informers().For<Ingress>()});
+  if (options.settings.exposure == Exposure::kGateway) {
+    shared->routes.emplace(manager.informers().For(kHttpRoutes));
+    shared->mapper.emplace(shared->client);
+  }
   if (options.settings.deployments) {
     if (Result<void> r = AddKind<Deployment>(manager, shared, options); !r) return r;
   }

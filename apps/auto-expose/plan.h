@@ -33,6 +33,7 @@ namespace auto_expose {
 
 inline constexpr std::string_view kAnnotationPrefix = "auto-expose.kubexx.dev/";
 inline const kube::Gvk kHttpRoute{"gateway.networking.k8s.io", "v1", "HTTPRoute"};
+inline const kube::Gvr kHttpRoutes{"gateway.networking.k8s.io", "v1", "httproutes"};
 
 // What Deployments, StatefulSets and DaemonSets have in common. A copy costs a few reference counts.
 struct Workload {

@@ -28,6 +28,16 @@ Result<void> HandlerRegistration::WaitForSync(const Context& ctx) const {
   return thread_->WaitForSync(ctx);
 }
 
+Result<bool> HandlerRegistration::WaitForSyncOrRefusal(const Context& ctx) const {
+  if (thread_ == nullptr) return Error(ErrorKind::kClosed, "this registration is of no handler");
+  Result<bool> synced = informer_->core().WaitForSyncOrRefusal(ctx);
+  if (!synced || !*synced) return synced;
+  if (Result<void> told = thread_->WaitForSync(ctx); !told) return told.error();
+  return true;
+}
+
+bool HandlerRegistration::refused() const { return thread_ != nullptr && informer_->core().refused(); }
+
 void HandlerRegistration::Remove() {
   if (thread_ != nullptr) informer_->core().RemoveHandler(thread_, false);
 }

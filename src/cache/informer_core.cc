@@ -68,7 +68,11 @@ ReflectorOptions InformerCore::MakeReflectorOptions() {
                            .watch_list = options_.watch_list,
                            .resync_period = [this] { return std::chrono::nanoseconds(resync_period_.load()); },
                            .transform = transform_,
-                           .on_error = on_error_,
+                           .on_error =
+                               [this, told = on_error_](const Error& error) {
+                                 Failed(error);
+                                 if (told) told(error);
+                               },
                            .metrics = metrics_.get()};
   return options;
 }
@@ -339,6 +343,7 @@ void InformerCore::Synced() {
   {
     MutexLock lock(seen_mu_);
     synced_ = true;
+    refused_ = false;
     seen_changed_.NotifyAll();
   }
   Seen(std::nullopt, false);
@@ -400,6 +405,34 @@ Result<void> InformerCore::WaitForSync(const Context& ctx) {
     lock.Unlock();
     return waited.error().WithContext("the cache of " + Describe() + " is not complete yet");
   }
+}
+
+void InformerCore::Failed(const Error& error) {
+  MutexLock lock(seen_mu_);
+  if (synced_) return;
+  const bool refused = IsNotFound(error) || IsForbidden(error);
+  if (refused == refused_) return;
+  refused_ = refused;
+  seen_changed_.NotifyAll();
+}
+
+bool InformerCore::refused() const {
+  MutexLock lock(seen_mu_);
+  return refused_;
+}
+
+Result<bool> InformerCore::WaitForSyncOrRefusal(const Context& ctx) {
+  {
+    MutexLock lock(seen_mu_);
+    const auto done = [&] {
+      seen_mu_.AssertHeld();
+      return synced_ || over_ || refused_;
+    };
+    const Result<void> waited = WaitUntil(ctx, seen_mu_, seen_changed_, done);
+    if (waited && refused_) return false;
+  }
+  if (Result<void> synced = WaitForSync(ctx); !synced) return synced.error();
+  return true;
 }
 
 bool InformerCore::HasSeenLocked(const Awaited& awaited) const {

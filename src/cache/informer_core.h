@@ -65,6 +65,10 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   bool started() const;
   bool HasSynced() const { return queue_.HasSynced(); }
   Result<void> WaitForSync(const Context& ctx);
+  // Or until the server has said that it does not have the kind, or does not allow it. True: the cache was complete once.
+  Result<bool> WaitForSyncOrRefusal(const Context& ctx);
+  // The last word of the server was that, and the cache was never complete.
+  bool refused() const;
   Result<void> WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version);
   Result<void> WaitUntilSeen(const Context& ctx, const Awaited& awaited);
   bool HasSeen(const Awaited& awaited) const;
@@ -96,6 +100,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   void Seen(std::optional<std::uint64_t> version, bool replaced);
   bool HasSeenLocked(const Awaited& awaited) const KUBE_REQUIRES(seen_mu_);
   void Over() KUBE_EXCLUDES(seen_mu_);
+  void Failed(const Error& error) KUBE_EXCLUDES(seen_mu_);
   std::chrono::nanoseconds ResyncPeriod() const;
   ReflectorOptions MakeReflectorOptions() KUBE_REQUIRES(mu_);
   void Run(const Context& ctx);
@@ -133,6 +138,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   std::uint64_t seen_ KUBE_GUARDED_BY(seen_mu_) = 0;
   int waiting_ KUBE_GUARDED_BY(seen_mu_) = 0;
   bool synced_ KUBE_GUARDED_BY(seen_mu_) = false;
+  bool refused_ KUBE_GUARDED_BY(seen_mu_) = false;
   bool over_ KUBE_GUARDED_BY(seen_mu_) = false;
   struct SeenWatch {
     std::uint64_t id = 0;

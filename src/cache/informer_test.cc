@@ -391,6 +391,33 @@ TEST_F(InformerTest, WaitForSyncSaysWhatIsWrong) {
   EXPECT_THAT(pods.status().ToString(), HasSubstr("pods is forbidden"));
 }
 
+TEST_F(InformerTest, WhoCanDoWithoutTheKindWaitsNoLongerThanTheServersRefusal) {
+  SharedInformer<Pod> pods = Make();
+  const Result<HandlerRegistration> registration = pods.AddEventHandler({});
+  ASSERT_TRUE(registration);
+  source_->AddWatchError(Forbidden());
+  source_->AddList(Forbidden());
+  EXPECT_FALSE(registration->refused());
+  pods.Start(ctx_);
+  const Result<bool> synced = registration->WaitForSyncOrRefusal(Soon());
+  ASSERT_TRUE(synced) << synced.error().ToString();
+  EXPECT_FALSE(*synced);
+  EXPECT_TRUE(registration->refused());
+}
+
+TEST_F(InformerTest, WithoutARefusalItWaitsForTheHandlerToBeTold) {
+  SharedInformer<Pod> pods = Make();
+  std::atomic<int> told = 0;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler({.on_add = [&](const Ptr<Pod>&, bool) { ++told; }});
+  const auto watch = FirstList({PodAt("a", "7"), PodAt("b", "8")}, "10");
+  pods.Start(ctx_);
+  const Result<bool> synced = registration->WaitForSyncOrRefusal(Soon());
+  ASSERT_TRUE(synced) << synced.error().ToString();
+  EXPECT_TRUE(*synced);
+  EXPECT_EQ(told, 2);
+  EXPECT_FALSE(registration->refused());
+}
+
 TEST_F(InformerTest, WaitUntilSeenReturnsAtOnceForWhatIsThere) {
   SharedInformer<Pod> pods = Make();
   const auto watch = FirstList({PodAt("a", "7")}, "10");

@@ -292,17 +292,24 @@ std::uint64_t HashText(std::string_view text, std::uint64_t seed) {
   return hash;
 }
 
-Drift FindDrift(const TypeInfo* type, const Value& wanted, const Value& live, std::string_view manager) {
-  Comparison comparison(wanted["kind"] == Value("Secret"));
-  const List<Value>& entries = live["metadata"]["managedFields"].list();
-  const auto ours = std::find_if(entries.begin(), entries.end(), [&](const Value& entry) {
-    return entry["manager"].string_value() == manager && entry["operation"] == Value("Apply") &&
+const Value* FindFieldsOf(const Value& entries, std::string_view manager, std::string_view operation) {
+  const List<Value>& all = entries.list();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Value& entry) {
+    return entry["manager"].string_value() == manager && entry["operation"].string_value() == operation &&
            entry["subresource"].string_value().empty();
   });
+  return found == all.end() ? nullptr : &*found;
+}
+
+Drift FindDrift(const TypeInfo* type, const Value& wanted, const Value& live, std::string_view manager) {
+  Comparison comparison(wanted["kind"] == Value("Secret"));
+  const Value& entries = live["metadata"]["managedFields"];
+  const Value* ours = FindFieldsOf(entries, manager, "Apply");
+  if (ours == nullptr) ours = FindFieldsOf(entries, manager, "Update");  // made by us, and not changed since
   Owned owned = Owned::Unknown();
-  if (ours != entries.end()) {
+  if (ours != nullptr) {
     owned = {.node = &(*ours)["fieldsV1"], .known = true};
-  } else if (!entries.empty()) {
+  } else if (!entries.list().empty()) {
     comparison.Report("metadata.managedFields", "nothing was applied by \"" + std::string(manager) + "\"", nullptr);
   }
   comparison.Root(type, wanted, live, owned);

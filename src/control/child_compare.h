@@ -20,12 +20,15 @@ struct Drift {
   bool empty() const { return reasons.empty(); }
 };
 
+// The entry of managedFields for the object itself, not for a subresource. Null where there is none. Belongs to `entries`.
+const Value* FindFieldsOf(const Value& entries, std::string_view manager, std::string_view operation);
+
 // Compares in one direction only: what the server has in addition (defaults, fields of others) is no drift. `wanted` is an apply
 // configuration, `live` the object as the server has it, `type` the table of the kind or null.
 //
-// Where `live` carries managedFields, each wanted field must also be one that `manager` applied and still owns. That finds what values
-// cannot tell: an addition of somebody else inside of a list that is replaced as a whole, and which members are the keys of a list
-// where there is no table. Cost: one pass over `wanted`.
+// Where `live` carries managedFields, each wanted field must also be one that `manager` applied, or created, and still owns. That finds
+// what values cannot tell: an addition of somebody else inside of a list that is replaced as a whole, and which members are the keys of a
+// list where there is no table. Cost: one pass over `wanted`.
 Drift FindDrift(const TypeInfo* type, const Value& wanted, const Value& live, std::string_view manager);
 
 // Stable over processes: the annotation holds it.

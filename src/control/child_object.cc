@@ -142,6 +142,16 @@ Drift CompareChild(const ChildOwner& owner, const TypeInfo* type, const Prepared
   return drift;
 }
 
+std::optional<Value> FieldsAsApplied(const ChildOwner& owner, const DynamicObject& live) {
+  Value entries = live["metadata"]["managedFields"];
+  if (FindFieldsOf(entries, owner.manager, "Apply") != nullptr) return std::nullopt;
+  const Value* ours = FindFieldsOf(entries, owner.manager, "Update");
+  if (ours == nullptr) return std::nullopt;
+  const auto index = static_cast<std::size_t>(ours - std::as_const(entries).list().begin());
+  entries.MutableList()[index]["operation"] = "Apply";
+  return entries;
+}
+
 std::vector<Difference> DiffChild(const ChildOwner& owner, const TypeInfo* type, const DynamicObject& before, const DynamicObject& after) {
   const auto cleaned = [&](DynamicObject object) {
     object.RemoveManagedFields();

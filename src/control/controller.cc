@@ -114,7 +114,7 @@ class Controller::Impl {
         *environment_.informers, [this](const ObjectKey& key, Cause cause, int priority) { Enqueue(key, std::move(cause), priority); });
     if (!registration) return registration.error().WithContext(fmt::format("controller {}: watch {}", spec_.name, watch.name));
     MutexLock lock(mu_);
-    watches_.push_back({watch.name, std::make_shared<HandlerRegistration>(*std::move(registration))});
+    watches_.push_back({watch.name, watch.optional, std::make_shared<HandlerRegistration>(*std::move(registration))});
     return {};
   }
 
@@ -145,17 +145,19 @@ class Controller::Impl {
     queue_.Add(key, {.priority = priority});
   }
 
-  std::vector<std::shared_ptr<HandlerRegistration>> Registrations() const {
-    MutexLock lock(mu_);
-    std::vector<std::shared_ptr<HandlerRegistration>> out;
-    for (const Watch& watch : watches_) out.push_back(watch.registration);
-    return out;
+  Result<void> WaitForSync(const Context& ctx) const {
+    for (const Watch& watch : Watches()) {
+      if (watch.optional) {
+        if (Result<bool> known = watch.registration->WaitForSyncOrRefusal(ctx); !known) return known.error();
+      } else if (Result<void> synced = watch.registration->WaitForSync(ctx); !synced) {
+        return synced;
+      }
+    }
+    return {};
   }
 
   Result<void> Run(const Context& ctx) {
-    for (const auto& registration : Registrations()) {
-      if (Result<void> synced = registration->WaitForSync(ctx); !synced) return synced;
-    }
+    if (Result<void> synced = WaitForSync(ctx); !synced) return synced;
     Log().V(1).Info("Starting workers", {{"controller", spec_.name}, {"workers", spec_.options.workers}});
     running_ = true;
     {
@@ -182,8 +184,12 @@ class Controller::Impl {
     MutexLock lock(mu_);
     status.causes.reserve(status.queue.entries.size());
     for (const WorkQueueEntry<ObjectKey>& entry : status.queue.entries) status.causes.push_back(CausesOf(entry));
-    for (const Watch& watch : watches_)
-      status.watches.push_back(watch.name + (watch.registration->HasSynced() ? ": synced" : ": waiting for its first list"));
+    for (const Watch& watch : watches_) {
+      const char* state = watch.registration->HasSynced() ? ": synced"
+                          : watch.registration->refused() ? ": not there, or not allowed"
+                                                          : ": waiting for its first list";
+      status.watches.push_back(watch.name + state);
+    }
     for (auto key = held_.begin(); key != held_.end() && status.held.size() < most; ++key) status.held.push_back(*key);
     for (const auto& [key, report] : failing_) status.failing.push_back(report);
     std::sort(status.failing.begin(), status.failing.end(), [](const KeyReport& a, const KeyReport& b) {
@@ -196,15 +202,22 @@ class Controller::Impl {
   }
 
   bool HasSynced() const {
-    const auto registrations = Registrations();
-    return std::all_of(registrations.begin(), registrations.end(), [](const auto& registration) { return registration->HasSynced(); });
+    const std::vector<Watch> watches = Watches();
+    return std::all_of(watches.begin(), watches.end(), [](const Watch& watch) {
+      return watch.registration->HasSynced() || (watch.optional && watch.registration->refused());
+    });
   }
 
  private:
   struct Watch {
     std::string name{};
+    bool optional = false;
     std::shared_ptr<HandlerRegistration> registration{};
   };
+  std::vector<Watch> Watches() const {
+    MutexLock lock(mu_);
+    return watches_;
+  }
 
   void Count(std::string_view counter, double value = 1) const {
     if (environment_.metrics) environment_.metrics->Add(counter, {{"controller", spec_.name}}, value);
@@ -437,12 +450,7 @@ const std::vector<internal::WatchSpec>& Controller::watches() const { return imp
 const std::vector<AccessNeed>& Controller::needs() const { return impl_->spec().needs; }
 Result<void> Controller::Start() { return impl_->Start(); }
 bool Controller::HasSynced() const { return impl_->HasSynced(); }
-Result<void> Controller::WaitForSync(const Context& ctx) const {
-  for (const auto& registration : impl_->Registrations()) {
-    if (Result<void> synced = registration->WaitForSync(ctx); !synced) return synced;
-  }
-  return {};
-}
+Result<void> Controller::WaitForSync(const Context& ctx) const { return impl_->WaitForSync(ctx); }
 Result<void> Controller::Run(const Context& ctx) { return impl_->Run(ctx); }
 void Controller::Enqueue(const ObjectKey& key, std::string_view source, int priority) {
   impl_->Enqueue(key, {.source = String(source), .object = key, .change = ChangeKind::kExternal}, priority);

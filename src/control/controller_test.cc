@@ -262,6 +262,39 @@ TEST_F(ControllerTest, KindsWithoutATypeAndMetadataAreWatchedToo) {
   EXPECT_THAT(Texts(script_.Of("metadata-m")[0].causes), ElementsAre("metadata default/m added"));
 }
 
+TEST_F(ControllerTest, AnOptionalWatchMayComeLater) {
+  const Gvr gadgets{"example.com", "v1", "gadgets"};
+  Start(ControllerFor<ConfigMap>("maps")
+            .Watches(gadgets,
+                     [](const DynamicObject& object) {
+                       return std::vector<ObjectKey>{{"default", "gadget-" + object.name().str()}};
+                     },
+                     {.optional = true})
+            .Reconcile(script_.Function()));
+  Create(Map("m"));
+  EXPECT_TRUE(WaitFor("m"));
+  EXPECT_TRUE(controller_->HasSynced());
+  EXPECT_THAT(controller_->status(10).watches, Contains("gadgets.example.com: not there, or not allowed"));
+
+  const Gvr crds{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
+  ASSERT_TRUE(client_->Resource(crds).Create(Patient(), DynamicObject::Parse(R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Gadget, plural: gadgets, singular: gadget}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+)")
+                                                            .value()));
+  const DynamicObject gadget(Gvk{"example.com", "v1", "Gadget"}, {"default", "g"});
+  ASSERT_TRUE(Eventually([&] { return client_->Resource(gadgets).Create(Patient(), gadget).ok(); }));
+  EXPECT_TRUE(WaitFor("gadget-g"));
+  EXPECT_THAT(controller_->status(10).watches, Contains("gadgets.example.com: synced"));
+}
+
 TEST_F(ControllerTest, OnlyWhatPassesIsQueued) {
   Start(ControllerFor<ConfigMap>("maps")
             .For({.when = MatchesLabels("want=yes") && !OfKind({ChangeKind::kDeleted})})

@@ -14,7 +14,7 @@ namespace {
 
 using Outcome = ChildChange::Outcome;
 
-constexpr int kDeleteAttempts = 3;
+constexpr int kAttempts = 3;  // where others write the same object
 
 // Where the objects of a kind are.
 struct ChildTarget {
@@ -144,8 +144,10 @@ class DesiredStateCore::Impl {
     if (!prepared) return change.key.name.empty() ? give_up(prepared.error()) : Fail(change, prepared.error());
 
     Drift drift;
+    bool known_missing = false;
     if (const ChildCache* cache = CacheFor(target->gvk); cache != nullptr && cache->get) {
       std::optional<DynamicObject> cached = cache->get(change.key);
+      known_missing = !cached;
       if (cached && cached->deletion_timestamp().IsZero() && OwnershipOf(owner_, cached->metadata()).kind == Ownership::Kind::kOurs &&
           IsSettled(*target, *prepared, *cached, drift)) {
         change.object = std::move(cached);
@@ -153,54 +155,111 @@ class DesiredStateCore::Impl {
       }
     }
     const ResourceClient<DynamicObject> resource = ClientFor(*target);
-    Result<DynamicObject> live = resource.Get(ctx, change.key);
-    if (!live && !IsNotFound(live.error())) return Fail(change, live.error());
-    if (live) {
-      Ownership ownership = OwnershipOf(owner_, live->metadata());
-      const bool adopts = ownership.kind == Ownership::Kind::kNobodys && options_.adopt;
-      change.object = *live;
-      if (ownership.kind != Ownership::Kind::kOurs && !adopts) {
-        change.outcome = Outcome::kConflict;
-        change.message = std::move(ownership.message);
-        return;
-      }
-      if (!live->deletion_timestamp().IsZero()) {
-        change.outcome = Outcome::kDeleting;
-        change.message = "its deletion is under way";
-        return;
-      }
-      if (IsSettled(*target, *prepared, *live, drift)) return;
+    for (int attempt = 1;; ++attempt) {
+      if (Settle(ctx, *target, resource, *prepared, known_missing, attempt == kAttempts, change, changes)) return;
+      known_missing = false;
     }
-    Write(ctx, *target, resource, *prepared, live ? &*live : nullptr, std::move(drift), change, changes);
   }
 
-  void Write(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
-             const DynamicObject* before, Drift drift, ChildChange& change, Changes& changes) const {
+  // One attempt. False: somebody else was faster, look again.
+  bool Settle(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
+              bool known_missing, bool last, ChildChange& change, Changes& changes) const {
+    if (known_missing) return Create(ctx, target, resource, wanted, last, change, changes);
+    Result<DynamicObject> live = resource.Get(ctx, change.key);
+    if (!live) {
+      if (IsNotFound(live.error())) return Create(ctx, target, resource, wanted, last, change, changes);
+      Fail(change, live.error());
+      return true;
+    }
+    Ownership ownership = OwnershipOf(owner_, live->metadata());
+    const bool adopts = ownership.kind == Ownership::Kind::kNobodys && options_.adopt;
+    change.object = *live;
+    if (ownership.kind != Ownership::Kind::kOurs && !adopts) {
+      change.outcome = Outcome::kConflict;
+      change.message = std::move(ownership.message);
+      return true;
+    }
+    if (!live->deletion_timestamp().IsZero()) {
+      change.outcome = Outcome::kDeleting;
+      change.message = "its deletion is under way";
+      return true;
+    }
+    Drift drift;
+    if (IsSettled(target, wanted, *live, drift)) return true;
+    return Update(ctx, target, resource, wanted, *live, std::move(drift), last, change, changes);
+  }
+
+  // By POST, not by an apply: it never takes over what somebody else has just made, so nothing has to be read before.
+  bool Create(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
+              bool last, ChildChange& change, Changes& changes) const {
+    Result<DynamicObject> made = resource.Create(ctx, wanted.body, {.dry_run = options_.dry_run, .field_manager = options_.field_manager});
+    if (!made && IsAlreadyExists(made.error()) && !last) return false;
+    ++changes.writes;
+    if (!made) {
+      Fail(change, made.error());
+      return true;
+    }
+    RememberDrift(target, wanted, *made);
+    change.outcome = Outcome::kCreated;
+    change.object = *std::move(made);
+    return true;
+  }
+
+  bool Update(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
+              const DynamicObject& before, Drift drift, bool last, ChildChange& change, Changes& changes) const {
+    if (const std::optional<Value> fields = FieldsAsApplied(owner_, before)) {
+      if (options_.dry_run) {
+        change.message = "fields that are no longer wanted would go, too";
+      } else {
+        ++changes.writes;
+        Result<DynamicObject> handed =
+            resource.Patch(ctx, change.key, HandOver(before, *fields), {.field_manager = options_.field_manager});
+        if (!handed && IsConflict(handed.error()) && !last) return false;
+        if (!handed) {
+          Fail(change, handed.error());
+          return true;
+        }
+      }
+    }
     DynamicObject body = wanted.body;
     // Where it was deleted and made anew in between, it is another object, and maybe somebody else's: the server refuses then.
-    if (before != nullptr) body.set_uid(before->uid());
+    body.set_uid(before.uid());
     ++changes.writes;
     Result<DynamicObject> after =
         resource.Apply(ctx, body, {.field_manager = options_.field_manager, .force = options_.force, .dry_run = options_.dry_run});
     if (!after) {
-      if (!IsFieldConflict(after.error())) return Fail(change, after.error());
-      change.outcome = Outcome::kConflict;
-      change.message = after.error().message();
-      return;
+      if (IsFieldConflict(after.error())) {
+        change.outcome = Outcome::kConflict;
+        change.message = after.error().message();
+      } else {
+        Fail(change, after.error());
+      }
+      return true;
     }
-    const bool hash_changes =
-        before != nullptr && (*before)["metadata"]["annotations"][owner_.hash_annotation].string_value() != wanted.hash;
-    if (!options_.dry_run) {
-      if (const Drift rest = CompareChild(owner_, target.type, wanted, *after); !rest.empty()) AcceptDrift(after->uid(), wanted, rest);
-    }
-    change.outcome = Outcome::kCreated;
-    if (before != nullptr) {
-      change.diff = DiffChild(owner_, target.type, *before, *after);
-      const bool same = options_.dry_run ? change.diff.empty() && !hash_changes : before->resource_version() == after->resource_version();
-      change.outcome = same ? Outcome::kUnchanged : Outcome::kUpdated;
-      change.reasons = std::move(drift.reasons);
-    }
+    RememberDrift(target, wanted, *after);
+    change.diff = DiffChild(owner_, target.type, before, *after);
+    const bool hash_changes = before["metadata"]["annotations"][owner_.hash_annotation].string_value() != wanted.hash;
+    const bool same = options_.dry_run ? change.diff.empty() && !hash_changes : before.resource_version() == after->resource_version();
+    change.outcome = same ? Outcome::kUnchanged : Outcome::kUpdated;
+    change.reasons = std::move(drift.reasons);
     change.object = *std::move(after);
+    return true;
+  }
+
+  // Refused where the object is no longer the one that was read.
+  static Patch HandOver(const DynamicObject& live, const Value& managed_fields) {
+    List<Value> operations;
+    const auto replace = [&](const char* path, Value value) {
+      operations.push_back(Value::Object({{"op", Value("replace")}, {"path", Value(path)}, {"value", std::move(value)}}));
+    };
+    replace("/metadata/managedFields", managed_fields);
+    replace("/metadata/resourceVersion", Value(live.resource_version()));
+    return Patch::Json(Value(std::move(operations)));
+  }
+
+  void RememberDrift(const ChildTarget& target, const PreparedChild& wanted, const DynamicObject& after) const {
+    if (options_.dry_run) return;
+    if (const Drift rest = CompareChild(owner_, target.type, wanted, after); !rest.empty()) AcceptDrift(after.uid(), wanted, rest);
   }
 
   // Whether this owner's set has the object, and it is neither wanted nor on its way out.
@@ -260,7 +319,7 @@ class DesiredStateCore::Impl {
       Result<void> deleted = resource.Delete(ctx, change.key, options);
       if (deleted) break;
       if (IsNotFound(deleted.error())) return;
-      if (!IsConflict(deleted.error()) || attempt == kDeleteAttempts) {
+      if (!IsConflict(deleted.error()) || attempt == kAttempts) {
         Fail(change, deleted.error());
         break;
       }

@@ -243,7 +243,19 @@ TEST_F(DesiredStateTest, SetsOfOneOwnerAreKeptApart) {
   EXPECT_TRUE(IsThere("a"));
 }
 
+TEST_F(DesiredStateTest, AnObjectThatTookThePlaceOfANewChildInBetweenIsNotTakenOver) {
+  RunWith(MakeMap("a", "1"));
+  requests_->Before("PATCH", [&] {
+    ASSERT_TRUE(client_->Delete<ConfigMap>(Soon(), {"default", "a"}));
+    ASSERT_TRUE(client_->Create(Soon(), MakeMap("a", "theirs")));
+  });
+  const Changes changes = RunWith(MakeMap("a", "2"), {.prune = false});
+  EXPECT_EQ(changes.Summary(), "1 conflict") << changes.ToString();
+  EXPECT_EQ(Get("a").data.Get("value"), "theirs");
+}
+
 TEST_F(DesiredStateTest, AnObjectThatTookThePlaceOfTheChildInBetweenIsNotTakenOver) {
+  RunWith(MakeMap("a", "0"));
   RunWith(MakeMap("a", "1"));
   requests_->Before("PATCH", [&] {
     ASSERT_TRUE(client_->Delete<ConfigMap>(Soon(), {"default", "a"}));
@@ -258,10 +270,46 @@ TEST_F(DesiredStateTest, AnObjectThatTookThePlaceOfTheChildInBetweenIsNotTakenOv
 TEST_F(DesiredStateTest, AnObjectOfAnotherControllerThatAppearsInBetweenIsNotTakenOver) {
   ConfigMap theirs = MakeMap("a", "theirs");
   ASSERT_TRUE(SetControllerReference(Created(MakeMap("rival")), theirs));
-  requests_->Before("PATCH", [&] { ASSERT_TRUE(client_->Create(Soon(), theirs)); });
+  requests_->Before("POST", [&] { ASSERT_TRUE(client_->Create(Soon(), theirs)); });
   const Changes changes = RunWith(MakeMap("a"), {.prune = false});
-  EXPECT_EQ(changes.Summary(), "1 failed");
+  EXPECT_EQ(changes.Summary(), "1 conflict");
   EXPECT_EQ(Get("a").data.Get("value"), "theirs");
+}
+
+TEST_F(DesiredStateTest, AnObjectOfNobodyThatAppearsInBetweenIsNotTakenOver) {
+  requests_->Before("POST", [&] { ASSERT_TRUE(client_->Create(Soon(), MakeMap("a", "theirs"))); });
+  const Changes changes = RunWith(MakeMap("a"), {.prune = false});
+  EXPECT_EQ(changes.Summary(), "1 conflict");
+  EXPECT_EQ(changes.writes, 0);
+  EXPECT_EQ(Get("a").data.Get("value"), "theirs");
+  EXPECT_TRUE(Get("a").metadata.labels.empty());
+}
+
+TEST_F(DesiredStateTest, AStrangersWriteBeforeTheFirstApplyIsNotLost) {
+  RunWith(MakeMap("a", "1"));
+  requests_->Before("PATCH", [&] {
+    ASSERT_TRUE(
+        client_->Patch<ConfigMap>(Soon(), {"default", "a"}, Patch::Merge(R"({"data":{"more":"theirs"}})"), {.field_manager = "other"}));
+  });
+  EXPECT_EQ(RunWith(MakeMap("a", "2")).Summary(), "1 updated");
+  EXPECT_EQ(Get("a").data.Get("value"), "2");
+  EXPECT_EQ(Get("a").data.Get("more"), "theirs");
+  EXPECT_EQ(RunWith(MakeMap("a", "2")).writes, 0);
+}
+
+TEST_F(DesiredStateTest, WhatWasCreatedIsLaterApplied) {
+  ConfigMap two = MakeMap("a", "1");
+  two.data["dropped"] = "x";
+  RunWith(two);
+  const Changes first = RunWith(MakeMap("a", "1"), {.prune = false});
+  EXPECT_THAT(requests_->Take(), ElementsAre("GET", "PATCH", "PATCH"));
+  EXPECT_EQ(first.writes, 2);
+  EXPECT_EQ(Get("a").data.Find("dropped"), nullptr);
+  for (const auto& entry : Get("a").metadata.managed_fields) {
+    if (entry.manager == "tester") EXPECT_EQ(entry.operation, "Apply");
+  }
+  RunWith(MakeMap("a", "2"), {.prune = false});
+  EXPECT_THAT(requests_->Take(), ElementsAre("GET", "PATCH"));
 }
 
 TEST_F(DesiredStateTest, AChildThatIsGivenAwayWhileItIsPrunedIsKept) {
@@ -276,7 +324,7 @@ TEST_F(DesiredStateTest, AChildThatIsGivenAwayWhileItIsPrunedIsKept) {
 }
 
 TEST_F(DesiredStateTest, TwoPassesForOneOwnerAtATimeDoNotDisturbEachOther) {
-  requests_->Before("PATCH", [&] { EXPECT_EQ(State().Want(MakeMap("a")).Apply(Soon())->Summary(), "1 created"); });
+  requests_->Before("POST", [&] { EXPECT_EQ(State().Want(MakeMap("a")).Apply(Soon())->Summary(), "1 created"); });
   const Changes changes = RunWith(MakeMap("a"));
   EXPECT_TRUE(changes.complete()) << changes.ToString();
   EXPECT_EQ(RunWith(MakeMap("a")).writes, 0);
@@ -385,14 +433,22 @@ TEST_F(DesiredStateTest, WithACacheASettledPassCostsNoRequest) {
   EXPECT_THAT(requests_->Take(), IsEmpty());
 }
 
+TEST_F(DesiredStateTest, WithACacheANewChildCostsOneRequest) {
+  Indexer<ConfigMap> indexer;
+  auto state = State();
+  state.ReadFrom(Lister<ConfigMap>(indexer, {"", "configmaps"})).Want(MakeMap("a"));
+  EXPECT_EQ(Run(state).Summary(), "1 created");
+  EXPECT_THAT(requests_->Take(), ElementsAre("POST"));
+}
+
 TEST_F(DesiredStateTest, ACacheThatIsBehindCausesNoWrite) {
   Indexer<ConfigMap> indexer;
   const Lister<ConfigMap> lister(indexer, {"", "configmaps"});
   RunWith(MakeMap("a"));
   auto state = State();
   state.ReadFrom(lister).Want(MakeMap("a"));
-  EXPECT_EQ(Run(state).writes, 0);  // not in the cache yet
-  EXPECT_THAT(requests_->Take(), ElementsAre("GET"));
+  EXPECT_EQ(Run(state).writes, 0);                             // not in the cache yet
+  EXPECT_THAT(requests_->Take(), ElementsAre("POST", "GET"));  // refused, and looked at
   indexer.Add(std::make_shared<ConfigMap>(Get("a")));
   RunWith(MakeMap("a", "2"));
   auto second = State();

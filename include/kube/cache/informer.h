@@ -126,6 +126,11 @@ class KUBE_EXPORT HandlerRegistration {
   // The cache was complete and this handler has been told all of it.
   bool HasSynced() const;
   Result<void> WaitForSync(const Context& ctx) const;
+  // The same, but does not wait for a kind that the server does not have or does not allow: false then. (When that changes, the handler
+  // is told what is there.)
+  Result<bool> WaitForSyncOrRefusal(const Context& ctx) const;
+  // The server's last word was that it does not have the kind or does not allow it; never after the cache was complete once.
+  bool refused() const;
   // No calls begin any more; what waits is dropped. Does not wait for a call that is running.
   void Remove();
   HandlerStatus status() const;

@@ -61,6 +61,8 @@ struct SourceOptions {
   Predicate<T> when{};
   std::optional<InformerOptions> informer{};  // none: the factory's defaults
   std::string name{};                         // of causes, logs and metrics; empty: the resource, "deployments.apps"
+  // Work begins also where the server does not have the kind or does not allow to read it; changes are told once it does.
+  bool optional = false;
 };
 
 namespace internal {
@@ -75,6 +77,7 @@ struct WatchSpec {
   Gvr gvr{};
   std::optional<std::string> ns{};  // none: the factory's
   bool namespaced = true;           // as far as is known here
+  bool optional = false;
   std::function<Result<HandlerRegistration>(InformerFactory& informers, const EnqueueFunction& enqueue)> start{};
 };
 
@@ -260,7 +263,7 @@ class ControllerBuilder {
   template <ObjectType U>
   ControllerBuilder& Watch(Gvr gvr, SourceOptions<U> options, std::function<void(const Change<U>&, std::vector<ObjectKey>&)> keys_of) {
     std::string name = options.name.empty() ? gvr.group_resource().ToString() : options.name;
-    internal::WatchSpec watch{.name = name, .gvr = gvr};
+    internal::WatchSpec watch{.name = name, .gvr = gvr, .optional = options.optional};
     if (options.informer) watch.ns = options.informer->ns;
     if constexpr (Resource<U> && !std::same_as<U, meta::v1::PartialObjectMetadata>) watch.namespaced = IsNamespaced<U>();
     watch.start = [gvr = std::move(gvr), options = std::move(options), keys_of = std::move(keys_of), source = String(name)](

@@ -13,7 +13,8 @@
 // Apply does this for each wanted child:
 //   - makes the owner its controller and labels it with the set (see below);
 //   - writes nothing where the server has all that is wanted, whatever else it has: defaults and fields of others are left alone;
-//   - otherwise applies it server-side, by force: drift is repaired, fields that are no longer wanted go, those of others stay;
+//   - creates it where there is none; otherwise applies it server-side, by force: drift is repaired, fields that are no longer wanted
+//     go, those of others stay;
 //   - leaves an object alone that is not a child of this owner and set, and reports a conflict.
 // Then it deletes the children of this owner and set that are not wanted any more.
 //
@@ -22,8 +23,9 @@
 // inside of lists that are replaced as a whole. Where the server stores something else than what was asked for (a webhook, another
 // spelling), that is remembered in this process, and not fought over again until one of the two sides changes.
 //
-// Who else writes at the same moment: an object that took a child's place is refused by the server, as is a second controller. Only an
-// object without a controller that somebody makes between the read that found nothing and the write is taken over.
+// Who else writes at the same moment: nothing that somebody else has just made is taken over. A child is made by a plain create, which
+// the server refuses where there is one, and applied with its UID, which is another one where an object took its place. Before the first
+// apply one more request turns the creator's fields in managedFields into applied ones: else those that are no longer wanted would stay.
 //
 // Marks on children, with `mark_prefix` "kubexx.dev": labels kubexx.dev/set (the set's name) and kubexx.dev/owner-uid, annotation
 // kubexx.dev/applied.
@@ -104,7 +106,7 @@ struct Changes {
   bool dry_run = false;
   // The owner is being deleted: nothing was looked at. Its children are the garbage collector's.
   bool owner_deleted = false;
-  // Requests that could have changed something, dry runs included.
+  // Requests that could have changed something, dry runs included; not a create that found the object there.
   int writes = 0;
 
   KUBE_EXPORT std::size_t Count(ChildChange::Outcome outcome) const;
@@ -171,8 +173,9 @@ class KUBE_EXPORT DesiredStateCore {
 // Blocking and cancellation: Apply waits for its requests, one after another, and they end with the context.
 // Errors: of Apply: kInvalid where options or owner cannot be right (no field manager, no name, an owner without UID). What goes wrong with
 //   one child is in Changes and stops no other child.
-// Cost: one read for each wanted child and one list for each kind; none of them where a cache has the kind and nothing is to be done. What
-//   a cache says is never acted upon: before a write the object is read from the server. One write for each child that has to change.
+// Cost: one read for each wanted child and one list for each kind; none of them where a cache has the kind and nothing is to be done, or
+//   the child is not there. Before an object is changed it is read from the server, whatever a cache says. One write for each child that
+//   has to change, two for the first change after its creation.
 template <ObjectType Owner>
 class DesiredState {
  public:
