@@ -306,7 +306,8 @@ TEST_F(DesiredStateTest, WhatWasCreatedIsLaterApplied) {
   EXPECT_EQ(first.writes, 2);
   EXPECT_EQ(Get("a").data.Find("dropped"), nullptr);
   for (const auto& entry : Get("a").metadata.managed_fields) {
-    if (entry.manager == "tester") EXPECT_EQ(entry.operation, "Apply");
+    if (entry.manager != "tester") continue;
+    EXPECT_EQ(entry.operation, "Apply");
   }
   RunWith(MakeMap("a", "2"), {.prune = false});
   EXPECT_THAT(requests_->Take(), ElementsAre("GET", "PATCH"));
