@@ -1,5 +1,7 @@
 #include "exposer.h"
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <ostream>
@@ -39,6 +41,13 @@ constexpr const char* kClaimIndex = "auto-expose/claim";
 constexpr const char* kChildIndex = "auto-expose/child";
 
 std::string ChildKey(std::string_view ns, std::string_view child) { return std::string(ns).append("/").append(child); }
+
+// Its namespace is being deleted: the workload goes with it in a moment.
+bool NamespaceGoes(const kube::Error& error) {
+  if (kube::IsNotFound(error) && error.payload().resource_kind == "namespaces") return true;
+  const auto& causes = error.causes();
+  return std::any_of(causes.begin(), causes.end(), [](const kube::ErrorCause& cause) { return cause.reason == "NamespaceTerminating"; });
+}
 
 // What the controllers of all kinds share.
 struct Shared {
@@ -100,7 +109,7 @@ class KindExposer {
       if (const std::optional<Claimant> winner = WinnerOver(Claimant::Of(WorkloadOf(workload)), claimants)) Yield(plan, *winner);
     }
     for (const Problem& problem : plan.problems) Warn(workload, problem.reason, problem.message);
-    if (plan.verdict == Plan::Verdict::kKeep) return Action::Done();
+    if (plan.verdict == Plan::Verdict::kKeep || plan.verdict == Plan::Verdict::kIgnore) return Action::Done();
 
     kube::DesiredState<T> desired = Desired(shared_->client, workload, shared_->settings, plan, false, shared_->mapper);
     desired.ReadFrom(shared_->services.lister());
@@ -134,7 +143,7 @@ class KindExposer {
           break;
         case ChildChange::Outcome::kConflict:
           // Nothing to try again: when the other object goes, its watch says so.
-          Warn(workload, "NameConflict", child.message);
+          Warn(workload, "NameConflict", child.gvk.kind.str() + " " + child.key.name.str() + ": " + child.message);
           break;
         case ChildChange::Outcome::kFailed:
           failure = &*child.error;
@@ -146,9 +155,10 @@ class KindExposer {
     }
     if (changes.changed()) {
       kube::Logger("auto-expose")
-          .Info("Exposed", {{"workload", kube::KeyOf(workload).ToString()}, {"changes", changes.Summary()}, {"url", plan.url}});
+          .Info("Changed", {{"workload", kube::KeyOf(workload).ToString()}, {"changes", changes.Summary()}, {"url", plan.url}});
     }
     if (failure != nullptr) {
+      if (NamespaceGoes(*failure)) return Action::Done();
       Warn(workload, "Failed", failure->message());
       // A CRD that somebody installs later makes no change that a watch would tell.
       if (kube::IsNoMatch(*failure)) return Action::RequeueAfter(kLookAgainForKind);
@@ -301,7 +311,7 @@ int DryRunOf(const Context& ctx, const kube::Client& client, const Settings& set
     if (const std::optional<Claimant> winner = WinnerOver(self, rivals); winner && !plan.claim.empty()) Yield(plan, *winner);
     std::string text;
     for (const Problem& problem : plan.problems) text += "  " + problem.reason + ": " + problem.message + "\n";
-    if (plan.verdict != Plan::Verdict::kKeep) {
+    if (plan.verdict != Plan::Verdict::kKeep && plan.verdict != Plan::Verdict::kIgnore) {
       const Result<kube::Changes> changes = Desired(client, workload, settings, plan, true).Apply(ctx);
       if (!changes) {
         text += "  " + changes.error().ToString() + "\n";

@@ -77,7 +77,6 @@ kube::Map<String> ServiceSelector(const Workload& workload) {
 }
 
 std::optional<std::string> WhyNot(const Workload& workload, const Settings& settings, Annotations& annotations) {
-  if (!CoversNamespace(settings, workload.metadata.namespace_)) return "its namespace is left out";
   if (!settings.selector.Matches(workload.metadata.labels)) return "its labels do not match the selector";
   const std::string expose = annotations.OneOf("expose", {"true", "false"}, settings.opt_in ? "false" : "true");
   if (expose == "true") return std::nullopt;
@@ -270,6 +269,11 @@ std::string ChildName(std::string_view workload_name) {
 
 Plan PlanFor(const Workload& workload, const Settings& settings) {
   Plan plan;
+  if (!CoversNamespace(settings, workload.metadata.namespace_)) {
+    plan.verdict = Plan::Verdict::kIgnore;
+    plan.why = "its namespace is left out";
+    return plan;
+  }
   Annotations annotations(workload.metadata.annotations);
   if (std::optional<std::string> why = WhyNot(workload, settings, annotations); why && annotations.good()) {
     plan.why = std::move(*why);

@@ -55,12 +55,13 @@ struct Problem {
 
 struct Plan {
   enum class Verdict : std::uint8_t {
-    kLeave,  // not ours to expose: what was made earlier goes
-    kKeep,   // cannot be understood: what was made earlier stays as it is
+    kIgnore,  // of a namespace that this program does not look at: neither made nor taken away
+    kLeave,   // not to be exposed: what was made earlier goes
+    kKeep,    // cannot be understood: what was made earlier stays as it is
     kExpose,
   };
   Verdict verdict = Verdict::kLeave;
-  std::string why{};  // of kLeave, for logs: "annotation expose is false"
+  std::string why{};  // of kIgnore and kLeave, for logs: "annotation expose is false"
   std::vector<Problem> problems{};
 
   // Of kExpose. At most one of `ingress` and `route`.

@@ -85,11 +85,11 @@ TEST(AutoExposePlan, AnotherWordThanTrueAndFalseChangesNothing) {
 TEST(AutoExposePlan, NamespacesAndSelectorsDecideFirst) {
   Settings settings;
   settings.namespaces = {"other"};
-  EXPECT_EQ(PlanWith("{}", settings).verdict, Plan::Verdict::kLeave);
+  EXPECT_EQ(PlanWith("{}", settings).verdict, Plan::Verdict::kIgnore);
   settings.namespaces = {"other", "shop"};
   EXPECT_EQ(PlanWith("{}", settings).verdict, Plan::Verdict::kExpose);
   settings.excluded_namespaces = {"shop"};
-  EXPECT_EQ(PlanWith(R"({auto-expose.kubexx.dev/expose: "true"})", settings).verdict, Plan::Verdict::kLeave);
+  EXPECT_EQ(PlanWith(R"({auto-expose.kubexx.dev/expose: "true"})", settings).verdict, Plan::Verdict::kIgnore);
   settings.excluded_namespaces = {};
   settings.selector = kube::Selector::Parse("team=a").value();
   EXPECT_EQ(PlanWith("{}", settings).verdict, Plan::Verdict::kLeave);
@@ -98,7 +98,7 @@ TEST(AutoExposePlan, NamespacesAndSelectorsDecideFirst) {
 TEST(AutoExposePlan, KubeSystemIsLeftOutByDefault) {
   Deployment deployment = MakeDeployment();
   deployment.metadata.namespace_ = "kube-system";
-  EXPECT_EQ(PlanFor(WorkloadOf(deployment), {}).verdict, Plan::Verdict::kLeave);
+  EXPECT_EQ(PlanFor(WorkloadOf(deployment), {}).verdict, Plan::Verdict::kIgnore);
 }
 
 // ---- Service

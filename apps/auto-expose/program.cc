@@ -59,7 +59,7 @@ void PrintPlan(const T& object, const Settings& settings, const Streams& io, int
     io.err << name << ": " << problem.reason << ": " << problem.message << "\n";
     ++problems;
   }
-  if (plan.verdict == Plan::Verdict::kLeave && plan.problems.empty()) io.err << name << ": not exposed: " << plan.why << "\n";
+  if (!plan.why.empty() && plan.problems.empty()) io.err << name << ": not exposed: " << plan.why << "\n";
   const auto print = [&](const Result<std::string>& yaml) {
     if (yaml) io.out << "---\n" << *yaml;
   };

@@ -144,11 +144,14 @@ Drift CompareChild(const ChildOwner& owner, const TypeInfo* type, const Prepared
 
 std::optional<Value> FieldsAsApplied(const ChildOwner& owner, const DynamicObject& live) {
   Value entries = live["metadata"]["managedFields"];
-  if (FindFieldsOf(entries, owner.manager, "Apply") != nullptr) return std::nullopt;
   const Value* ours = FindFieldsOf(entries, owner.manager, "Update");
   if (ours == nullptr) return std::nullopt;
-  const auto index = static_cast<std::size_t>(ours - std::as_const(entries).list().begin());
-  entries.MutableList()[index]["operation"] = "Apply";
+  const auto index = ours - std::as_const(entries).list().begin();
+  if (FindFieldsOf(entries, owner.manager, "Apply") != nullptr) {
+    entries.MutableList().erase(entries.MutableList().begin() + index);
+  } else {
+    entries.MutableList()[static_cast<std::size_t>(index)]["operation"] = "Apply";
+  }
   return entries;
 }
 

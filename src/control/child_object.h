@@ -53,7 +53,7 @@ Ownership OwnershipOf(const ChildOwner& owner, const meta::v1::ObjectMeta& metad
 Drift CompareChild(const ChildOwner& owner, const TypeInfo* type, const PreparedChild& wanted, const DynamicObject& live);
 
 // A child is made by POST, so that its fields are ours as those of an update; what an apply no longer names would stay. These are its
-// managedFields with that entry as one of an apply. Nothing where there is no such entry, or one of an apply already.
+// managedFields without that: its entry is one of an apply now, or gone where there is one already. Nothing where there is no such entry.
 std::optional<Value> FieldsAsApplied(const ChildOwner& owner, const DynamicObject& live);
 
 // What is different between the two for a person: without what the server keeps for itself and without our own marks' hash.

@@ -36,6 +36,29 @@ bool IsFieldConflict(const Error& error) {
          std::any_of(causes.begin(), causes.end(), [](const ErrorCause& cause) { return cause.reason == "FieldManagerConflict"; });
 }
 
+// Of the lists that are both wanted and there, those that the server's error is about, as they are wanted; by JSON pointer.
+std::vector<std::pair<std::string, Value>> RefusedLists(const Error& error, const Value& wanted, const Value& live) {
+  std::vector<std::pair<std::string, Value>> lists;
+  for (const ErrorCause& cause : error.causes()) {
+    const std::string path = cause.field.substr(0, cause.field.find('['));  // "spec.ports[0].name"
+    if (path.size() == cause.field.size()) continue;
+    std::string pointer;
+    const Value *in_wanted = &wanted, *in_live = &live;
+    for (std::size_t start = 0; start <= path.size() && in_wanted != nullptr && in_live != nullptr;) {
+      const std::size_t end = std::min(path.find('.', start), path.size());
+      const std::string name = path.substr(start, end - start);
+      pointer += "/" + name;
+      in_wanted = in_wanted->Find(name);
+      in_live = in_live->Find(name);
+      start = end + 1;
+    }
+    if (in_wanted == nullptr || in_live == nullptr || !in_wanted->is_list() || !in_live->is_list()) continue;
+    const auto same = [&](const auto& known) { return known.first == pointer; };
+    if (std::none_of(lists.begin(), lists.end(), same)) lists.emplace_back(pointer, *in_wanted);
+  }
+  return lists;
+}
+
 }  // namespace
 
 class DesiredStateCore::Impl {
@@ -207,26 +230,25 @@ class DesiredStateCore::Impl {
 
   bool Update(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
               const DynamicObject& before, Drift drift, bool last, ChildChange& change, Changes& changes) const {
-    if (const std::optional<Value> fields = FieldsAsApplied(owner_, before)) {
-      if (options_.dry_run) {
-        change.message = "fields that are no longer wanted would go, too";
-      } else {
-        ++changes.writes;
-        Result<DynamicObject> handed =
-            resource.Patch(ctx, change.key, HandOver(before, *fields), {.field_manager = options_.field_manager});
-        if (!handed && IsConflict(handed.error()) && !last) return false;
-        if (!handed) {
-          Fail(change, handed.error());
-          return true;
-        }
+    const bool hash_changes = before["metadata"]["annotations"][owner_.hash_annotation].string_value() != wanted.hash;
+    const std::optional<Value> fields = FieldsAsApplied(owner_, before);
+    if (fields && hash_changes && options_.dry_run) change.message = "fields that are no longer wanted would go, too";
+    if (fields && hash_changes && !options_.dry_run) {
+      Result<DynamicObject> handed = Replace(ctx, resource, before, {{"/metadata/managedFields", *fields}}, changes);
+      if (!handed && IsConflict(handed.error()) && !last) return false;
+      if (!handed) {
+        Fail(change, handed.error());
+        return true;
       }
     }
-    DynamicObject body = wanted.body;
-    // Where it was deleted and made anew in between, it is another object, and maybe somebody else's: the server refuses then.
-    body.set_uid(before.uid());
-    ++changes.writes;
-    Result<DynamicObject> after =
-        resource.Apply(ctx, body, {.field_manager = options_.field_manager, .force = options_.force, .dry_run = options_.dry_run});
+    Result<DynamicObject> after = ApplyTo(ctx, resource, wanted, before, changes);
+    if (!after && IsInvalid(after.error())) {
+      // Perhaps it is so only together with what somebody else put into our lists: a changed key is a second element beside ours.
+      const std::vector<std::pair<std::string, Value>> lists = RefusedLists(after.error(), wanted.body.value(), before.value());
+      Result<DynamicObject> live = lists.empty() ? after : resource.Get(ctx, change.key);
+      if (!lists.empty() && live) live = Replace(ctx, resource, *live, lists, changes);
+      if (!lists.empty() && live) after = options_.dry_run ? std::move(live) : ApplyTo(ctx, resource, wanted, *live, changes);
+    }
     if (!after) {
       if (IsFieldConflict(after.error())) {
         change.outcome = Outcome::kConflict;
@@ -238,23 +260,36 @@ class DesiredStateCore::Impl {
     }
     RememberDrift(target, wanted, *after);
     change.diff = DiffChild(owner_, target.type, before, *after);
-    const bool hash_changes = before["metadata"]["annotations"][owner_.hash_annotation].string_value() != wanted.hash;
-    const bool same = options_.dry_run ? change.diff.empty() && !hash_changes : before.resource_version() == after->resource_version();
+    // The first apply after a create writes managedFields, whatever else it does.
+    const bool by_fields = options_.dry_run || fields.has_value();
+    const bool same = by_fields ? change.diff.empty() && !hash_changes : before.resource_version() == after->resource_version();
     change.outcome = same ? Outcome::kUnchanged : Outcome::kUpdated;
     change.reasons = std::move(drift.reasons);
     change.object = *std::move(after);
     return true;
   }
 
-  // Refused where the object is no longer the one that was read.
-  static Patch HandOver(const DynamicObject& live, const Value& managed_fields) {
+  Result<DynamicObject> ApplyTo(const Context& ctx, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
+                                const DynamicObject& before, Changes& changes) const {
+    DynamicObject body = wanted.body;
+    // Where it was deleted and made anew in between, it is another object, and maybe somebody else's: the server refuses then.
+    body.set_uid(before.uid());
+    ++changes.writes;
+    return resource.Apply(ctx, body, {.field_manager = options_.field_manager, .force = options_.force, .dry_run = options_.dry_run});
+  }
+
+  // New values at these places. Refused where the object is no longer the one that was read.
+  Result<DynamicObject> Replace(const Context& ctx, const ResourceClient<DynamicObject>& resource, const DynamicObject& live,
+                                const std::vector<std::pair<std::string, Value>>& places, Changes& changes) const {
     List<Value> operations;
-    const auto replace = [&](const char* path, Value value) {
-      operations.push_back(Value::Object({{"op", Value("replace")}, {"path", Value(path)}, {"value", std::move(value)}}));
+    const auto replace = [&](const std::string& path, const Value& value) {
+      operations.push_back(Value::Object({{"op", Value("replace")}, {"path", Value(path)}, {"value", value}}));
     };
-    replace("/metadata/managedFields", managed_fields);
+    for (const auto& [path, value] : places) replace(path, value);
     replace("/metadata/resourceVersion", Value(live.resource_version()));
-    return Patch::Json(Value(std::move(operations)));
+    ++changes.writes;
+    return resource.Patch(ctx, live.key(), Patch::Json(Value(std::move(operations))),
+                          {.dry_run = options_.dry_run, .field_manager = options_.field_manager});
   }
 
   void RememberDrift(const ChildTarget& target, const PreparedChild& wanted, const DynamicObject& after) const {

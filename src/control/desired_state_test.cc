@@ -297,6 +297,56 @@ TEST_F(DesiredStateTest, AStrangersWriteBeforeTheFirstApplyIsNotLost) {
   EXPECT_EQ(RunWith(MakeMap("a", "2")).writes, 0);
 }
 
+// Ports are told apart by their number: an apply alone would make the edited one a second port, and two ports need names.
+TEST_F(DesiredStateTest, AListThatSomebodyElseMadeInvalidIsRepaired) {
+  const DynamicObject child = *DynamicObject::FromYaml(R"(
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
+)");
+  const Gvr services{"", "v1", "services"};
+  const auto ports = [&] {
+    std::vector<std::int64_t> out;
+    const DynamicObject live = client_->Resource(services).Get(Soon(), {"default", "web"}).value();
+    for (const Value& port : live["spec"]["ports"].list()) out.push_back(port["port"].int_value());
+    return out;
+  };
+  auto state = State();
+  state.Want(child);
+  EXPECT_EQ(Run(state).Summary(), "1 created");
+  for (int round = 0; round < 2; ++round) {  // made by us, then applied by us
+    const Patch edit = Patch::Json(R"([{"op": "replace", "path": "/spec/ports/0/port", "value": 9999}])");
+    ASSERT_TRUE(client_->Resource(services).Patch(Soon(), {"default", "web"}, edit, {.field_manager = "somebody"}));
+    auto preview = State({.dry_run = true});
+    preview.Want(child);
+    EXPECT_EQ(Run(preview).Summary(), "1 updated");
+    EXPECT_THAT(ports(), ElementsAre(9999));
+    const Changes changes = Run(state);
+    EXPECT_EQ(changes.Summary(), "1 updated") << changes.ToString();
+    EXPECT_THAT(ports(), ElementsAre(80));
+    EXPECT_EQ(Run(state).writes, 0);
+  }
+  // And what is dropped afterwards goes.
+  DynamicObject other = child;
+  other["spec"]["ports"].MutableList()[0]["port"] = 81;
+  auto second = State();
+  second.Want(other);
+  EXPECT_EQ(Run(second).Summary(), "1 updated");
+  EXPECT_THAT(ports(), ElementsAre(81));
+}
+
+TEST_F(DesiredStateTest, WhatIsInvalidByItselfIsAFailure) {
+  auto state = State();
+  state.Want(*DynamicObject::FromYaml("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n"));
+  EXPECT_EQ(Run(state).Summary(), "1 created");
+  auto wrong = State();
+  wrong.Want(*DynamicObject::FromYaml("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}, {port: 81}]}\n"));
+  const Changes changes = Run(wrong);
+  EXPECT_EQ(changes.Summary(), "1 failed");
+  EXPECT_THAT(changes.ToString(), HasSubstr("spec.ports[1].name"));
+}
+
 TEST_F(DesiredStateTest, WhatWasCreatedIsLaterApplied) {
   ConfigMap two = MakeMap("a", "1");
   two.data["dropped"] = "x";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -21,6 +22,8 @@ struct State {
   ManagerOptions options;
   LeaderElectionOptions election;
   bool leader_elect = false;
+  double qps = -1;
+  int burst = 30;
   bool help = false;
   std::optional<LogSettings> log{};
   bool json = false;
@@ -61,6 +64,26 @@ std::string SetPositive(std::chrono::nanoseconds& out, const std::string& value)
 std::string SetAddress(std::string& out, const std::string& value) {
   if (!internal::BindAddress("", value)) return "\"" + value + "\" is no address: \":8080\", \"127.0.0.1:8080\" and \"0\" (none) are";
   out = value;
+  return {};
+}
+
+std::string SetQps(State& state, const std::string& value) {
+  double qps = 0;
+  const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), qps);
+  if (failed != std::errc() || end != value.data() + value.size() || !std::isfinite(qps) || qps == 0) {
+    return "expected requests a second, such as 20, or -1 for no limit, not \"" + value + "\"";
+  }
+  state.qps = qps;
+  return {};
+}
+
+std::string SetBurst(State& state, const std::string& value) {
+  int burst = 0;
+  const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), burst);
+  if (failed != std::errc() || end != value.data() + value.size() || burst < 1) {
+    return "expected a number such as 30, not \"" + value + "\"";
+  }
+  state.burst = burst;
   return {};
 }
 
@@ -182,6 +205,8 @@ constexpr Flag kFlags[] = {
      "/debug/log-level: change the log level at run time"},
     {"health-probe-bind-address", &SetOptionAddress<&ManagerOptions::health_probe_bind_address>, true, "ADDRESS",
      "/healthz and /readyz; \"0\": none (:8081)"},
+    {"kube-api-qps", &SetQps, true, "N", "requests a second at most; -1: as many as the server takes (-1)"},
+    {"kube-api-burst", &SetBurst, true, "N", "that many at once, with --kube-api-qps (30)"},
     {"graceful-shutdown-timeout",
      [](State& state, const std::string& value) { return SetDuration(state.options.graceful_shutdown_timeout, value, true); }, true, "TIME",
      "wait so long for work that is under way; negative: for ever (25s)"},
@@ -272,7 +297,13 @@ Result<std::vector<std::string>> ManagerFlags::Parse(int argc, const char* const
 
 Result<std::vector<std::string>> ManagerFlags::Parse(const std::vector<std::string>& arguments) {
   // These first: a value of theirs may look like one of the standard flags.
-  State state{.options = options, .election = election, .leader_elect = leader_elect, .help = help, .name = name_};
+  State state{.options = options,
+              .election = election,
+              .leader_elect = leader_elect,
+              .qps = kube_api_qps,
+              .burst = kube_api_burst,
+              .help = help,
+              .name = name_};
   Result<std::vector<std::string>> others = Take(arguments, state);
   if (!others) return others.error();
   ConfigFlags standard = config;
@@ -284,6 +315,8 @@ Result<std::vector<std::string>> ManagerFlags::Parse(const std::vector<std::stri
   options = std::move(state.options);
   election = std::move(state.election);
   leader_elect = state.leader_elect;
+  kube_api_qps = state.qps;
+  kube_api_burst = state.burst;
   help = state.help;
   if (leader_elect) {
     options.leader_election = election;
@@ -323,6 +356,10 @@ Result<Client> ManagerFlags::NewClient(ClientOptions client_options) {
     return Client::FromConfig(nobody, std::move(client_options));
   }
   if (!loaded) return loaded.error();
+  if (loaded->qps == 0) {
+    loaded->qps = kube_api_qps;
+    loaded->burst = kube_api_burst;
+  }
   return Client::FromConfig(*loaded, std::move(client_options));
 }
 

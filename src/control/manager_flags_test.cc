@@ -105,6 +105,17 @@ TEST(ManagerFlagsTest, OthersAreGivenBackInOrder) {
   EXPECT_THAT(*rest, ElementsAre("run", "--workers=3", "--", "--leader-elect=no"));
 }
 
+TEST(ManagerFlagsTest, TheServerDecidesHowFastUnlessTheFlagsDo) {
+  const auto config_of = [](std::vector<std::string> arguments) {
+    arguments.push_back("--kubeconfig=/dev/null");
+    arguments.push_back("--server=http://127.0.0.1:1");
+    return Parsed(arguments).NewClient().value().config();
+  };
+  EXPECT_LT(config_of({}).qps, 0);
+  EXPECT_EQ(config_of({"--kube-api-qps=7.5", "--kube-api-burst=9"}).qps, 7.5);
+  EXPECT_EQ(config_of({"--kube-api-qps=7.5", "--kube-api-burst=9"}).burst, 9);
+}
+
 TEST(ManagerFlagsTest, BadValuesNameTheFlagAndChangeNothing) {
   EXPECT_EQ(ErrorOf({"--leader-elect=maybe"}), "--leader-elect: expected true or false, not \"maybe\"");
   EXPECT_EQ(ErrorOf({"--leader-elect-lease-name="}), "--leader-elect-lease-name: must not be empty");
@@ -118,6 +129,9 @@ TEST(ManagerFlagsTest, BadValuesNameTheFlagAndChangeNothing) {
   EXPECT_THAT(ErrorOf({"--health-probe-bind-address=host:port"}), HasSubstr("--health-probe-bind-address: \"host:port\" is no address"));
   EXPECT_EQ(ErrorOf({"--preflight=maybe"}), "--preflight: expected warn, fail or skip, not \"maybe\"");
   EXPECT_EQ(ErrorOf({"--print-rbac=bot"}), "--print-rbac: expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"bot\"");
+  EXPECT_EQ(ErrorOf({"--kube-api-qps=0"}), "--kube-api-qps: expected requests a second, such as 20, or -1 for no limit, not \"0\"");
+  EXPECT_EQ(ErrorOf({"--kube-api-qps=20x"}), "--kube-api-qps: expected requests a second, such as 20, or -1 for no limit, not \"20x\"");
+  EXPECT_EQ(ErrorOf({"--kube-api-burst=0"}), "--kube-api-burst: expected a number such as 30, not \"0\"");
   EXPECT_EQ(ErrorOf({"--graceful-shutdown-timeout"}), "--graceful-shutdown-timeout needs a value");
   EXPECT_EQ(ErrorOf({"-v=loud"}), "-v: expected a number such as 4, not \"loud\"");
   EXPECT_THAT(ErrorOf({"--log-level=loud"}), HasSubstr("--log-level: "));

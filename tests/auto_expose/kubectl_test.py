@@ -94,9 +94,10 @@ class Case:
         return json.loads(text) if text.strip() else None
 
     def until(self, what, condition):
+        """Waits; `what` is the failure, or a function that says it."""
         answer = wait_for(condition)
         if not answer:
-            raise Failure(what)
+            raise Failure(what() if callable(what) else what)
         return answer
 
     def exists(self, kind, name):
@@ -116,7 +117,7 @@ class Case:
             return next((e["message"] for e in events if e["involvedObject"]["name"] == name and e["reason"] == reason
                          and all(t in e["message"] for t in texts)), None)
 
-        return self.until(f"no event {reason} with {texts} about {name}: " + self.kubectl("get", "events"), found)
+        return self.until(lambda: f"no event {reason} with {texts} about {name}: " + self.kubectl("get", "events"), found)
 
     def deploy(self, name, port=8080):
         args = [f"--port={port}"] if port else []
@@ -441,7 +442,7 @@ def gateway_waits_for_its_crd(case):
         case.event("web", "Failed", "HTTPRoute")
         case.cluster.kubectl("apply", "-f", "-", stdin=ROUTE_CRD)
         try:
-            route = case.until("no HTTPRoute: " + program.text(), lambda: "httproutes" in case.kubectl("api-resources", "--api-group=gateway.networking.k8s.io", "-o", "name")
+            route = case.until(lambda: "no HTTPRoute: " + program.text(), lambda: "httproutes" in case.kubectl("api-resources", "--api-group=gateway.networking.k8s.io", "-o", "name")
                                and case.get("httproute", "web"))
             expect(route["spec"]["hostnames"] == [f"web.{case.ns}.example.com"], route["spec"])
             expect(case.get("ingress", "web") is None, "there is an Ingress, too")

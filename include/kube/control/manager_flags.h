@@ -41,6 +41,9 @@ class KUBE_EXPORT ManagerFlags {
   ManagerOptions options{};
   LeaderElectionOptions election{};  // what --leader-elect puts into `options`
   bool leader_elect = false;
+  // Requests a second that this program allows itself, and how many at once; less than 0: no limit, the server knows how to be fair.
+  double kube_api_qps = -1;
+  int kube_api_burst = 30;
   bool help = false;
 
   // Takes what it knows out of the arguments and gives back the others, as ConfigFlags::Parse does. Log flags count at once, for the
@@ -52,7 +55,8 @@ class KUBE_EXPORT ManagerFlags {
   // "usage: NAME [flags]" and these lines on standard output; returns 0.
   int PrintHelp() const;
 
-  // Counts its requests where the manager's metrics are. For --print-rbac a client that need not find a server.
+  // With --kube-api-qps, unless what was loaded has a limit. Counts its requests where the manager's metrics are. For --print-rbac a client
+  // that need not find a server.
   Result<Client> NewClient(ClientOptions client_options = {});
 
   // Manager::Run, with an exit code: 0, or 1 and a message on standard error. Where something does not return when it is told to, this
