@@ -215,6 +215,10 @@ TEST_P(DesiredStateServerTest, AnObjectThatTookThePlaceOfAChildInBetweenIsRefuse
   Service theirs = internal::MakeService(ns_, "web");
   theirs.metadata.labels["team"] = "red";
   Service wanted = internal::MakeService(ns_, "web");
+  wanted.spec.ports[0].port = 82;
+  auto applied = State();
+  applied.Want(wanted).Want(internal::MakeIngress(ns_, "web"));
+  EXPECT_EQ(Run(applied).Summary(), "1 updated, 1 unchanged");
   wanted.spec.ports[0].port = 81;
   auto state = State();
   state.Want(wanted).Want(internal::MakeIngress(ns_, "web"));
@@ -232,15 +236,62 @@ TEST_P(DesiredStateServerTest, AnObjectThatTookThePlaceOfAChildInBetweenIsRefuse
   EXPECT_FALSE(HasControllerReference(Get<Service>("web")));
 }
 
+TEST_P(DesiredStateServerTest, AnObjectThatTookThePlaceOfANewChildInBetweenIsLeftAlone) {
+  Expose();
+  Service theirs = internal::MakeService(ns_, "web");
+  theirs.metadata.labels["team"] = "red";
+  Service wanted = internal::MakeService(ns_, "web");
+  wanted.spec.ports[0].port = 81;
+  auto state = State();
+  state.Want(wanted).Want(internal::MakeIngress(ns_, "web"));
+  requests_->Before("PATCH", [&] {
+    ASSERT_TRUE(client_->Delete<Service>(Patient(), {String(ns_), "web"}));
+    ASSERT_TRUE(client_->Create(Patient(), theirs));
+  });
+  const Changes changes = state.Apply(Patient()).value();
+  EXPECT_EQ(changes.Summary(), "1 unchanged, 1 conflict") << changes.ToString();
+  EXPECT_EQ(Get<Service>("web").metadata.labels.Get("team"), "red");
+  EXPECT_FALSE(HasControllerReference(Get<Service>("web")));
+}
+
+// Ports are told apart by their number: an apply alone would make the edited one a second port of the same name.
+TEST_P(DesiredStateServerTest, AnEditedPortIsRepaired) {
+  Expose();
+  const std::int32_t port = Get<Service>("web").spec.ports[0].port;
+  const Patch edit = Patch::Json(R"([{"op": "replace", "path": "/spec/ports/0/port", "value": 9999}])");
+  ASSERT_TRUE(client_->Patch<Service>(Patient(), {String(ns_), "web"}, edit, {.field_manager = "somebody"}));
+  EXPECT_EQ(Expose().Summary(), "1 updated, 1 unchanged");
+  ASSERT_EQ(Get<Service>("web").spec.ports.size(), 1U);
+  EXPECT_EQ(Get<Service>("web").spec.ports[0].port, port);
+  EXPECT_EQ(Expose().writes, 0);
+}
+
+// What was created by us is applied by us later, and what is no longer wanted goes.
+TEST_P(DesiredStateServerTest, AFieldThatIsDroppedAfterTheCreationGoes) {
+  ConfigMap map;
+  map.metadata.name = "map";
+  map.data["kept"] = "1";
+  map.data["dropped"] = "1";
+  auto first = State();
+  first.Want(map);
+  EXPECT_EQ(Run(first).Summary(), "1 created");
+  map.data.Erase("dropped");
+  auto second = State();
+  second.Want(map);
+  EXPECT_EQ(Run(second).Summary(), "1 updated");
+  EXPECT_EQ(Get<ConfigMap>("map").data, (Map<String>{{"kept", "1"}}));
+  EXPECT_EQ(Run(second).writes, 0);
+}
+
 TEST_P(DesiredStateServerTest, ASecondControllerThatAppearsInBetweenIsRefusedByTheServer) {
   Service theirs = internal::MakeService(ns_, "web");
   const Deployment rival = client_->Create(Patient(), internal::MakeDeployment(ns_, "rival")).value();
   ASSERT_TRUE(SetControllerReference(rival, theirs));
   auto state = State();
   state.Want(internal::MakeService(ns_, "web"));
-  requests_->Before("PATCH", [&] { ASSERT_TRUE(client_->Create(Patient(), theirs)); });
+  requests_->Before("POST", [&] { ASSERT_TRUE(client_->Create(Patient(), theirs)); });
   const Changes changes = state.Apply(Patient()).value();
-  EXPECT_EQ(changes.Summary(), "1 failed") << changes.ToString();
+  EXPECT_EQ(changes.Summary(), "1 conflict") << changes.ToString();
   EXPECT_TRUE(IsControlledBy(Get<Service>("web"), rival));
   EXPECT_EQ(Expose().Count(Outcome::kConflict), 1U);
 }
@@ -469,6 +520,13 @@ spec: {items: [{sku: bread}, {sku: milk, count: 2}], tags: [red], steps: [pack, 
   EXPECT_EQ(Run(state).Summary(), "1 updated");
   EXPECT_EQ(carts.Get(Patient(), {String(ns_), "c"})->value()["spec"]["steps"].list().size(), 2U);
   EXPECT_EQ(carts.Get(Patient(), {String(ns_), "c"})->value()["spec"]["items"].list().size(), 3U);
+  DynamicObject less = cart;
+  less["spec"].MutableObject().Erase("steps");
+  auto dropped = State({.mapper = RestMapper(*client_)});
+  dropped.Want(less);
+  const Changes changes = Run(dropped);
+  EXPECT_EQ(changes.Summary(), "1 updated") << changes.ToString();
+  EXPECT_EQ(carts.Get(Patient(), {String(ns_), "c"})->value()["spec"].Find("steps"), nullptr);
   auto none = State({.mapper = RestMapper(*client_)});
   none.Manage(Gvk{"desired.example.com", "v1", "Cart"});
   EXPECT_EQ(Run(none).Summary(), "1 pruned");
