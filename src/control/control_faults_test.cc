@@ -209,7 +209,7 @@ TEST_P(ControlStormTest, EndsWithEveryChildInItsPlace) {
   CreateMany(kKeys);
   testing::Fault fault = GetParam().fault;
   fault.resource = "secrets";
-  fault.verb = "patch";
+  fault.verb = "create";
   fault.times = kFaults;
   server_->AddFault(fault);
   RunningController controller(*client_,
