@@ -146,11 +146,11 @@ std::optional<Value> FieldsAsApplied(const ChildOwner& owner, const DynamicObjec
   Value entries = live["metadata"]["managedFields"];
   const Value* ours = FindFieldsOf(entries, owner.manager, "Update");
   if (ours == nullptr) return std::nullopt;
-  const auto index = ours - std::as_const(entries).list().begin();
+  const auto index = static_cast<std::size_t>(ours - std::as_const(entries).list().begin());
   if (FindFieldsOf(entries, owner.manager, "Apply") != nullptr) {
-    entries.MutableList().erase(entries.MutableList().begin() + index);
+    entries.MutableList().erase(index);
   } else {
-    entries.MutableList()[static_cast<std::size_t>(index)]["operation"] = "Apply";
+    entries.MutableList()[index]["operation"] = "Apply";
   }
   return entries;
 }
