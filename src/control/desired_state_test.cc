@@ -320,7 +320,7 @@ spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
     ASSERT_TRUE(client_->Resource(services).Patch(Soon(), {"default", "web"}, edit, {.field_manager = "somebody"}));
     auto preview = State({.dry_run = true});
     preview.Want(child);
-    EXPECT_EQ(Run(preview).Summary(), "1 updated");
+    EXPECT_EQ(Run(preview).Summary(), "1 updated (dry run)");
     EXPECT_THAT(ports(), ElementsAre(9999));
     const Changes changes = Run(state);
     EXPECT_EQ(changes.Summary(), "1 updated") << changes.ToString();
