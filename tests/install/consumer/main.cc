@@ -1,16 +1,32 @@
-#include <kube/api/apps/v1.h>
-#include <kube/kube.h>
+#include <kube/api/core/v1.h>
+#include <kube/control/controller.h>
+#include <kube/control/desired_state.h>
+#include <kube/control/manager.h>
+#include <kube/control/manager_flags.h>
 
-#include <cstdio>
+#include <iostream>
 
-int main() {
-  auto deployment = kube::FromYaml<kube::apps::v1::Deployment>(R"(
-    metadata: {name: web}
-    spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1.27"}]}}}
-  )");
-  if (!deployment) return std::fputs(deployment.error().ToString().c_str(), stderr), 1;
+using kube::core::v1::ConfigMap, kube::core::v1::Namespace;
 
-  deployment->spec.replicas = 3;
-  deployment->spec.template_.spec.containers[0].ports.push_back({.name = "http", .container_port = 8080});
-  std::puts(kube::ToJson(*deployment)->c_str());
+int main(int argc, char** argv) {
+  kube::ManagerFlags flags("greeter");  // --kubeconfig, --leader-elect, --metrics-bind-address ...: see --help
+  if (auto rest = flags.Parse(argc, argv); !rest) return flags.Fail(rest.error());
+  auto client = flags.NewClient();
+  if (!client) return flags.Fail(client.error());
+  kube::Manager manager(*client, flags.options);
+
+  auto greet = [cached = manager.cached()](const kube::Context& ctx, const kube::Request& request) -> kube::Result<kube::Action> {
+    auto ns = cached.Get<Namespace>(ctx, request.key);
+    if (!ns) return kube::Action::Done();  // gone, and its ConfigMap with it
+    ConfigMap welcome;
+    welcome.metadata.name = "welcome";
+    welcome.metadata.namespace_ = request.key.name;
+    welcome.data["text"] = "Hello " + request.key.name.str();
+    auto changes = kube::DesiredState(cached, **ns, {.field_manager = "greeter", .name = "greeter"}).Want(welcome).Apply(ctx);
+    if (!changes) return changes.error();  // tried again, later and later
+    std::cout << request.key.name.str() + ": " + changes->Summary() + "\n" << std::flush;
+    return kube::Action::Done();
+  };
+  auto added = manager.Add(kube::ControllerFor<Namespace>("greeter").Owns<ConfigMap>().Reconcile(greet));
+  return added ? flags.Run(manager) : flags.Fail(added.error());  // until SIGTERM
 }
