@@ -13,6 +13,7 @@ BENCH ?= .
 PODS ?= 20000
 UPDATES ?= 5000
 ROUNDS ?= 3
+COUNT ?= 2000
 KEEP ?=
 WORK ?=
 
@@ -29,7 +30,7 @@ configure = cmake --preset $(1) -B $(BUILD)/$(1) -Wno-dev --log-level=NOTICE
 build = cmake --build $(BUILD)/$(1) -j $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build control-plane newest-control-plane test test-slow demo bench bench-peers bench-growth lint format generate-api fuzz install clean
+.PHONY: help deps build control-plane newest-control-plane test test-slow demo bench bench-peers bench-auto-expose bench-growth lint format generate-api fuzz install clean
 
 help:  ## list the targets
 	@echo "kubexx: Kubernetes for C++20. Targets:"
@@ -88,6 +89,12 @@ bench-peers: deps newest-control-plane  ## informers and controllers beside clie
 	@scripts/build-peers > /dev/null || true
 	@python3 -B bench/peers/run.py --build $(BUILD)/release --out $(BUILD)/bench --pods $(PODS) --updates $(UPDATES) --rounds $(ROUNDS) \
 	  $(if $(KEEP),--keep $(KEEP)) $(if $(WORK),--work $(WORK))
+
+bench-auto-expose: deps newest-control-plane  ## auto-expose beside the same job in controller-runtime, on a real control plane (COUNT=2000 ROUNDS=3)
+	@$(call configure,release)
+	@$(call build,release) --target kubexx auto-expose
+	@scripts/build-peers controller-runtime > /dev/null || true
+	@python3 -B bench/peers/auto_expose.py --build $(BUILD)/release --out $(BUILD)/bench --count $(COUNT) --rounds $(ROUNDS)
 
 bench-growth: deps  ## what an informer costs with 5,000 to 150,000 pods, on the embedded server
 	@$(call configure,release)

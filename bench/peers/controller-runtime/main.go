@@ -102,6 +102,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "expose" {
+		expose(os.Args[2:])
+		return
+	}
 	start := time.Now()
 	flags := flag.NewFlagSet("controller-runtime", flag.ExitOnError) // the library has a -kubeconfig of its own among the common ones
 	kubeconfig := flags.String("kubeconfig", "", "")
