@@ -16,6 +16,8 @@ ROUNDS ?= 3
 COUNT ?= 2000
 KEEP ?=
 WORK ?=
+# Of `make demo`: embedded or real.
+CLUSTER ?= embedded
 
 # make sets CXX by itself; only a compiler that the user named is passed on.
 ifeq ($(origin CXX),default)
@@ -73,10 +75,11 @@ test-slow: deps  ## the rest: slow tests, all others under ThreadSanitizer with 
 	@$(call build,fuzz) --target fuzzers
 	@cd $(BUILD)/fuzz && KUBEXX_FUZZ_SECONDS=10 $(CTEST) -L fuzz
 
-demo: deps  ## build the kubexx program and show its API server at work
+demo: deps  ## auto-expose at work, in a cluster of its own, step by step (CLUSTER=real: on a real control plane; needs Go)
+	@$(if $(filter real,$(CLUSTER)),scripts/build-control-plane newest)
 	@$(call configure,release)
-	@$(call build,release) --target kubexx
-	@scripts/demo $(BUILD)/release
+	@$(call build,release) --target kubexx auto-expose
+	@scripts/demo $(BUILD)/release --cluster $(CLUSTER)
 
 bench: deps  ## build and run the benchmarks (BENCH=<part of a name>)
 	@$(call configure,release)
