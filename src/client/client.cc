@@ -102,6 +102,7 @@ Result<Client> Client::FromConfig(const ClientConfig& config, ClientOptions opti
   if (transport == nullptr) return Error(ErrorKind::kConfig, "ClientOptions::wrap_transport gave no transport");
 
   static const Logger logger("client");
+  transport = WithWritePermits(std::move(transport));
   transport = WithLogging(std::move(transport), logger);
   transport = WithAuth(std::move(transport), *std::move(credentials));
   transport = WithUserAgent(std::move(transport), config.user_agent.empty() ? DefaultUserAgent() : config.user_agent);

@@ -7,6 +7,7 @@
 #include "kube/base/log.h"
 #include "kube/base/metrics.h"
 #include "kube/client/retry.h"
+#include "kube/transport/write_permit.h"
 
 namespace kube::internal {
 namespace {
@@ -81,6 +82,24 @@ class ElectorImpl::NewLeaderThread {
   Thread thread_;
 };
 
+// Looks at the clock before each write: after a standstill nobody else may have had the time to notice.
+class ElectorImpl::Permit : public WritePermit {
+ public:
+  Permit(std::shared_ptr<Clock> clock, std::string lease, Clock::TimePoint until)
+      : clock_(std::move(clock)), lease_(std::move(lease)), until_(until.time_since_epoch().count()) {}
+
+  void Extend(Clock::TimePoint until) { until_ = until.time_since_epoch().count(); }
+  Result<void> Check() override {
+    if (clock_->Now().time_since_epoch().count() < until_) return {};
+    return Error::Timeout("leader election: lease " + lease_ + " was not renewed in time; nothing is written any more");
+  }
+
+ private:
+  const std::shared_ptr<Clock> clock_;
+  const std::string lease_;
+  std::atomic<Clock::TimePoint::rep> until_;
+};
+
 ElectorImpl::ElectorImpl(std::unique_ptr<LeaseLock> lock, LeaderElectionOptions options, LeaderCallbacks callbacks)
     : lock_(std::move(lock)),
       options_(std::move(options)),
@@ -119,6 +138,7 @@ void ElectorImpl::Held(const LeaderRecord& record, Clock::TimePoint sent) {
   observed_ = record;
   observed_at_ = sent;
   lead_until_ = sent + Steady(lead_limit_);
+  if (permit_ != nullptr) permit_->Extend(lead_until_);
   write_in_doubt_ = false;
 }
 
@@ -375,7 +395,12 @@ Result<void> ElectorImpl::RunOnce(const Context& ctx, std::unique_ptr<Work>& wor
   lock_->RecordEvent("Acquire", identity() + " became leader");
   Log().Info("Leading", {{"lease", what_}, {"identity", identity()}});
 
-  work = std::make_unique<Work>(ctx.WithCancel());
+  std::shared_ptr<WritePermit> permit;
+  {
+    MutexLock lock(mu_);
+    permit = permit_ = std::make_shared<Permit>(ctx.clock(), what_, lead_until_);
+  }
+  work = std::make_unique<Work>(ctx.WithValue(std::move(permit)).WithCancel());
   Work& w = *work;
   ExtendLimit(w);
   w.thread = Thread("kube-leading", [this, &w] {

@@ -60,6 +60,7 @@ class ElectorImpl {
     Thread thread;
   };
   class NewLeaderThread;
+  class Permit;  // of what is done as the leader
 
   Result<void> RunOnce(const Context& ctx, std::unique_ptr<Work>& work);
   bool Acquire(const Context& ctx);
@@ -103,6 +104,7 @@ class ElectorImpl {
   Clock::TimePoint observed_at_ KUBE_GUARDED_BY(mu_){};
   bool leads_ KUBE_GUARDED_BY(mu_) = false;
   Clock::TimePoint lead_until_ KUBE_GUARDED_BY(mu_){};
+  std::shared_ptr<Permit> permit_ KUBE_GUARDED_BY(mu_);  // of the time as leader, where there is one
 };
 
 // Errors: kInvalid, naming the field.

@@ -203,6 +203,24 @@ TEST(Contract06LeaderElectionRun, IsLeaderEndsByItselfWhereNothingRuns) {
   EXPECT_FALSE(a.elector().is_leader());
 }
 
+// A process that stood still finds out before it writes, not a moment later.
+TEST(Contract06LeaderElectionRun, WritesAreAllowedAsLongAsTheLeaseIsSurelyOurs) {
+  Election election;
+  Election::Replica& a = election.Start("a");  // 15 s, 10 s, 2 s: it leads for 12.5 s after the last renewal that was sent
+  ASSERT_TRUE(election.WaitForLine(a, "started"));
+  ASSERT_NE(a.permit(), nullptr);
+  EXPECT_TRUE(a.permit()->Check());
+  ASSERT_TRUE(election.Advance(seconds(60)));  // renewed, and so is the permit
+  EXPECT_TRUE(a.permit()->Check());
+  election.lease->Partition("a", true);
+  ASSERT_TRUE(election.Advance(seconds(10)));
+  EXPECT_TRUE(a.permit()->Check());
+  ASSERT_TRUE(election.Advance(milliseconds(2500)));
+  const Result<void> refused = a.permit()->Check();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().ToString(), HasSubstr("was not renewed in time"));
+}
+
 TEST(Contract06LeaderElectionRun, AHungRequestIsGivenUpAndTriedAgain) {
   Election election;
   Election::Replica& a = election.Start("a");

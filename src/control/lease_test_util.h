@@ -1,5 +1,4 @@
-// What tests of leader election share: a lease in memory that several replicas use, with faults; and replicas on a clock that stands still
-// until all of them sleep.
+// What tests of leader election share: a lease in memory with faults, and replicas on a clock that stands still until all of them sleep.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -22,6 +21,7 @@
 #include "kube/base/fake_clock.h"
 #include "kube/base/metrics.h"
 #include "kube/base/thread.h"
+#include "kube/transport/write_permit.h"
 
 namespace kube::internal {
 
@@ -259,6 +259,10 @@ class Election {
       MutexLock lock(election_.mu);
       return work_stopped_at_;
     }
+    std::shared_ptr<WritePermit> permit() const {
+      MutexLock lock(election_.mu);
+      return permit_;
+    }
     bool working() const {
       MutexLock lock(election_.mu);
       return working_;
@@ -280,6 +284,7 @@ class Election {
       {
         MutexLock lock(election_.mu);
         working_ = !lead.stopped();
+        permit_ = lead.Value<WritePermit>();
       }
       const Context::Registration watch = lead.OnDone([this] {
         MutexLock lock(election_.mu);
@@ -306,6 +311,7 @@ class Election {
     std::optional<Result<void>> result_ KUBE_GUARDED_BY(election_.mu);
     std::vector<std::string> said_ KUBE_GUARDED_BY(election_.mu);
     std::function<void()> on_work_end_ KUBE_GUARDED_BY(election_.mu);
+    std::shared_ptr<WritePermit> permit_ KUBE_GUARDED_BY(election_.mu);
     std::optional<Clock::TimePoint> work_stopped_at_ KUBE_GUARDED_BY(election_.mu);
     bool working_ KUBE_GUARDED_BY(election_.mu) = false;
     Thread thread_;

@@ -16,9 +16,9 @@
 //
 // Never two at once: the context of a leader is stopped before anybody else may take the lease, and is_leader() is false from that moment,
 // whether the server answers or not: at the latest halfway between renew_deadline and lease_duration after the last renewal was SENT.
-// (client-go counts from its answer, and can go on past the lease when answers are slow.) A process that the machine does not let run
-// cannot notice that in time: where a write of a leader that was frozen would do harm, make it conditional (resourceVersion, a fencing
-// number).
+// (client-go counts from its answer, and can go on past the lease when answers are slow.) A process that the machine did not let run
+// cannot notice that in time; so each write with the leader's context looks at the clock just before it is sent (WritePermit). Where a
+// write that was past that would do harm, make it conditional (resourceVersion, a fencing number).
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,8 @@
 // The decorators that a client's transport is made of. Each one does one thing and has one source and one test.
 //
 //   std::shared_ptr<Transport> t = *MakeHttpTransport({.base_url = url, .tls = tls});
-//   t = WithLogging(t, Logger("transport"));      // inner: sees every attempt, with secrets masked
+//   t = WithWritePermits(t);                      // inner: the last word before a write leaves
+//   t = WithLogging(t, Logger("transport"));      // sees every attempt, with secrets masked
 //   t = WithAuth(t, credentials);                 // Authorization; a 401 makes the credential a new one
 //   t = WithUserAgent(t, DefaultUserAgent());
 //   t = WithImpersonation(t, config.impersonate);
@@ -37,6 +38,9 @@ namespace kube {
 // A request that has an Authorization header is passed on as it is. After a 401 the credentials are told; that answer is given back.
 // Errors: those of CredentialSource::Get (kAuth ...), and nothing was sent then.
 KUBE_EXPORT std::shared_ptr<Transport> WithAuth(std::shared_ptr<Transport> next, std::shared_ptr<CredentialSource> credentials);
+
+// Asks the WritePermit of the request's context, where it has one, before something else than a GET or HEAD is sent (write_permit.h).
+KUBE_EXPORT std::shared_ptr<Transport> WithWritePermits(std::shared_ptr<Transport> next);
 
 KUBE_EXPORT std::shared_ptr<Transport> WithUserAgent(std::shared_ptr<Transport> next, std::string user_agent);
 
