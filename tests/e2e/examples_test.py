@@ -12,6 +12,9 @@ import tempfile
 
 from background import PATIENCE, Background
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
+from cluster import Cluster  # pylint: disable=wrong-import-position
+
 CRD = """
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -84,6 +87,7 @@ def scenario(run, work, real):
         code = controller.end(signal.SIGTERM)
         run.check("pod_controller ends with SIGTERM", code == 0 and "Stopping Pod controller" in controller.text(), f"exit code {code}\n" + controller.text())
     run.expect("pod_controller", "--workers", "none", code=2, err=["usage: pod_controller"])
+    deployment_logger(run, work)
     leader_election(run, work)
     greeter(run, work)
     run.expect("pod_watch", "--timeout", "1", has=["watch ended\n"])
@@ -99,6 +103,29 @@ def scenario(run, work, real):
     else:
         run.expect("pod_exec", "web", "--", "echo", "hello", has=["hello"])
         run.expect("pod_exec", "nobody", "--", "echo", "hello", code=1, err=['pods "nobody" not found'])
+
+
+def deployment_logger(run, work):
+    """Says what comes and goes, in all namespaces, and what was there."""
+    cluster = Cluster(run.kubeconfig)
+    labels = {"app": "logged"}
+    pods = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"selector": {"matchLabels": labels}, "template": pods}}
+    path = lambda ns: f"/apis/apps/v1/namespaces/{ns}/deployments"
+    create = lambda ns, name: cluster.call("POST", path(ns), {**deployment, "metadata": {"name": name}})
+    create("default", "first")
+    with Background(run.program("deployment_logger"), os.path.join(work, "logger.log")) as logger:
+        run.check("deployment_logger sees what was there", bool(logger.wait_text("^starting controller\nadd was called\n$")), logger.text())
+        create("kube-public", "second")
+        run.check("deployment_logger sees one come", bool(logger.wait_text("^starting controller\n(add was called\n){2}$")), logger.text())
+        cluster.patch(path("default") + "/first", {"spec": {"replicas": 3}})
+        for place in ("default/deployments/first", "kube-public/deployments/second"):
+            cluster.call("DELETE", "/apis/apps/v1/namespaces/" + place)
+        good = logger.wait_text("^starting controller\n(add was called\n){2}(del was called\n){2}$")
+        run.check("deployment_logger sees both go, and is not told of changes", bool(good), logger.text())
+        code = logger.end(signal.SIGINT)
+        run.check("deployment_logger ends with Ctrl-C", code == 0, f"exit code {code}\n" + logger.text())
+    run.expect("deployment_logger", "--all", code=2, err=["usage: deployment_logger"])
 
 
 def leader_election(run, work):
