@@ -45,8 +45,9 @@ build: deps  ## build the library, the programs and the tests (PRESET=dev|releas
 	@$(call configure,$(PRESET))
 	@$(call build,$(PRESET))
 
-control-plane: deps  ## build real Kubernetes control planes, newest and oldest, for the tests (needs Go; cached outside of the checkout)
+control-plane: deps  ## build real Kubernetes control planes, newest and oldest, and helm, for the tests (needs Go; cached outside of the checkout)
 	@scripts/build-control-plane
+	@scripts/build-helm
 
 # Tests that want a real server are skipped, with the reason, where it cannot be had.
 newest-control-plane: deps
