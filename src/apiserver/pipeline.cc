@@ -244,7 +244,7 @@ Result<Value> PrepareCustomUpdate(Value object, const Value& old, std::string_vi
     }
   }
   bool counts = r.custom->has_status ? subresource != "status" && SpecChanged(object, old) : !(object == old) && SpecChanged(object, old);
-  if (!r.custom->has_status && !counts) counts = !(object["status"] == old["status"]);
+  if (!r.custom->has_status && !counts) counts = !(std::as_const(object)["status"] == old["status"]);
   if (counts) object["metadata"]["generation"] = MetaOf(old)["generation"].int_value() + 1;
   std::vector<FieldError> errors =
       subresource == "status" ? r.custom->schema->ValidateStatus(object, &old) : r.custom->schema->Validate(object, &old);

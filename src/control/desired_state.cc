@@ -246,8 +246,10 @@ class DesiredStateCore::Impl {
       // Perhaps it is so only together with what somebody else put into our lists: a changed key is a second element beside ours.
       const std::vector<std::pair<std::string, Value>> lists = RefusedLists(after.error(), wanted.body.value(), before.value());
       Result<DynamicObject> live = lists.empty() ? after : resource.Get(ctx, change.key);
-      if (!lists.empty() && live) live = Replace(ctx, resource, *live, lists, changes);
-      if (!lists.empty() && live) after = options_.dry_run ? std::move(live) : ApplyTo(ctx, resource, wanted, *live, changes);
+      // Another object may have taken its place meanwhile, which is left alone.
+      const bool ours = !lists.empty() && live && live->uid() == before.uid();
+      if (ours) live = Replace(ctx, resource, *live, lists, changes);
+      if (ours && live) after = options_.dry_run ? std::move(live) : ApplyTo(ctx, resource, wanted, *live, changes);
     }
     if (!after) {
       if (IsFieldConflict(after.error())) {

@@ -217,6 +217,16 @@ size: small
 )");
 }
 
+// A kind without a status gets none, also where only metadata changes.
+TEST_P(CrdContract, APatchOfMetadataAddsNoStatus) {
+  CreateCrd(SmallCrd("{type: object, properties: {size: {type: integer}}}"));
+  EXPECT_CODE(Post(Own(kWidgets), OwnWidgetWith(R"({"size":1})")), 201);
+  Answer patched = Patch(Own(kWidget), "merge", R"({"metadata":{"labels":{"color":"red"}}})");
+  EXPECT_CODE(patched, 200);
+  EXPECT_EQ(patched.body.Find("status"), nullptr) << patched.raw.body;
+  EXPECT_EQ(patched.body["metadata"]["generation"].int_value(), 1);
+}
+
 TEST_P(CrdContract, SchemaIsEnforced) {
   EXPECT_STATUS_ANY_ORDER(
       Post(kWidgets, WidgetWith(R"({"size":"medium","replicas":11,"name":"X","tags":["a","b","c","d"],"ports":[{"port":1}]})")), R"(
