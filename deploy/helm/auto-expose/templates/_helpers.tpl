@@ -118,7 +118,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if eq .Values.exposure "gateway" }}
 - apiGroups: [gateway.networking.k8s.io]
   resources: [httproutes]
-  verbs: [create, delete, get, list, patch]
+  verbs: [create, delete, get, list, patch, watch]
 {{- end }}
 {{- end }}
 
