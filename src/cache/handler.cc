@@ -76,7 +76,7 @@ void HandlerThread::Push(std::span<const Notification> notifications) {
     wake = std::exchange(sleeping_, false);
   }
   // Without the lock: the other thread would wake up only to wait for it.
-  if (wake) changed_.NotifyOne();
+  if (wake) bell_.Unpark();
   if (late != 0) log_.Warn("The handler is slow: notifications wait for it and take memory", {{"waiting", late}});
 }
 
@@ -85,7 +85,7 @@ void HandlerThread::Remove() {
   MutexLock lock(mu_);
   removed_ = true;
   dropped.swap(waiting_);
-  changed_.NotifyAll();
+  bell_.Unpark();
   synced_changed_.NotifyAll();
 }
 
@@ -128,7 +128,9 @@ void HandlerThread::Run() {
       MutexLock lock(mu_);
       while (waiting_.empty() && !removed_) {
         sleeping_ = true;
-        changed_.Wait(mu_);
+        lock.Unlock();
+        bell_.Park();
+        lock.Lock();
       }
       sleeping_ = false;
       if (removed_) return;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/parker.h"
 #include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/log.h"
@@ -79,7 +80,7 @@ class HandlerThread {
   const Logger log_;
 
   mutable Mutex mu_;
-  CondVar changed_;
+  Parker bell_;  // the thread sleeps here: each event of a watch wakes it
   CondVar synced_changed_;
   std::vector<Notification> waiting_ KUBE_GUARDED_BY(mu_);
   bool sleeping_ KUBE_GUARDED_BY(mu_) = false;
