@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "cache/initial_objects.h"
 #include "cache/reflector.h"
 #include "cache/reflector_rules.h"
 
@@ -38,7 +38,8 @@ class Reflector::Impl {
   };
   // What came of a list that is a stream so far.
   struct InitialList {
-    std::unordered_map<ObjectKey, ObjectRef> objects{};
+    explicit InitialList(const ObjectForm& form) : objects(form) {}
+    InitialObjects objects;
     std::string resource_version{};
     Clock::TimePoint next_warning{};
   };

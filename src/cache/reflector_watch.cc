@@ -87,7 +87,7 @@ Reflector::Impl::Streamed Reflector::Impl::StreamList(const Context& ctx, std::u
       Worked(Phase::kOpen);
       // What is there comes first, whatever the version.
       watch->ordered = false;
-      InitialList initial;
+      InitialList initial(form_);
       initial.next_warning = watch->start + kBookmarkWarning;
       Ending ending = Read(ctx, *watch, &initial);
       if (ending.kind == Ending::Kind::kSynced) {
@@ -133,10 +133,7 @@ bool Reflector::Impl::TryStreamAgain(const Context& ctx, const Error& error, con
 void Reflector::Impl::TakeInitialList(InitialList initial, Clock::TimePoint start) {
   version_unavailable_ = false;
   version_ = initial.resource_version;
-  std::vector<ObjectRef> objects;
-  objects.reserve(initial.objects.size());
-  for (auto& [key, object] : initial.objects) objects.push_back(std::move(object));
-  initial.objects.clear();
+  std::vector<ObjectRef> objects = std::move(initial.objects).Take();
   const std::size_t count = objects.size();
   ++unflushed_;
   sink_.Replace(std::move(objects), version_);
@@ -158,16 +155,15 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnInitialEvent(WatchEven
     if (form_.Annotation(object.get(), kInitialEventsEnd) != String("true")) return std::nullopt;
     return Ending{Ending::Kind::kSynced, std::nullopt};
   }
-  ObjectKey key = form_.Key(object.get());
   if (type == WatchEventType::kDeleted) {
-    initial.objects.erase(key);
+    initial.objects.Erase(object.get());
     return std::nullopt;
   }
   if (Result<void> transformed = Transform(object.get()); !transformed) {
     const Error& error = transformed.error();
-    return Failed(Error(ErrorKind::kUserCode, error.message()).WithContext("transform " + key.ToString()));
+    return Failed(Error(ErrorKind::kUserCode, error.message()).WithContext("transform " + form_.Key(object.get()).ToString()));
   }
-  initial.objects.insert_or_assign(std::move(key), std::move(object));
+  initial.objects.Set(std::move(object));
   return std::nullopt;
 }
 
