@@ -14,6 +14,8 @@ namespace {
 constexpr std::chrono::nanoseconds kMinResync = std::chrono::seconds(1);
 // Pages that a list of this size needed and that are free now are given back to the system.
 constexpr std::size_t kTrimObjects = 1000;
+// So many notifications are kept until the next ones come.
+constexpr std::size_t kMostKept = 8;
 
 std::string ResyncText(std::chrono::nanoseconds period) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(period).count()) + "ms";
@@ -108,6 +110,7 @@ void InformerCore::Run(const Context& ctx) {
     reflector = reflector_.get();
   }
   reflector->Run(ctx);
+  told_.clear();
   // The context has stopped: nobody is told anything any more.
   {
     MutexLock lock(mu_);
@@ -272,13 +275,14 @@ void InformerCore::RememberDeleted(const ObjectRef& object, std::uint64_t versio
 }
 
 void InformerCore::Changed(std::span<const Delta> deltas, bool initial) {
-  std::vector<Notification> notifications;
-  notifications.reserve(deltas.size());
+  told_.clear();
+  told_.reserve(deltas.size());
   {
     MutexLock lock(mu_);
-    for (const Delta& delta : deltas) Apply(delta, initial, notifications);
-    Tell(notifications);
+    for (const Delta& delta : deltas) Apply(delta, initial, told_);
+    Tell(told_);
   }
+  if (told_.size() > kMostKept) told_ = std::vector<Notification>();
   Seen(newest_, false);
 }
 

@@ -156,6 +156,9 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   std::array<Gone, 64> gone_;
   std::size_t next_gone_ = 0;
   std::uint64_t newest_ = 0;  // of all events
+  // What the handlers were told last; the reflector's thread alone. Mostly it has the last reference to an object that was replaced, and
+  // frees it with the next event: here what the object shares with others is at hand, and the memory serves the event after that.
+  std::vector<Notification> told_;
 
   Mutex join_mu_ KUBE_ACQUIRED_BEFORE(mu_);
   Thread thread_ KUBE_GUARDED_BY(join_mu_);
