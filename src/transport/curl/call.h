@@ -112,6 +112,10 @@ struct Call {
   Transfer* transfer = nullptr;  // while it is on an HTTP/1.1 connection
   Http2Stream stream;            // while it is on an HTTP/2 one
 
+  // Where a reader that receives itself wants the bytes, while it does: they need no stop in `buffer`. Whose turn it is at the connection.
+  char* direct = nullptr;
+  std::size_t direct_room = 0;
+
   OneShot answered;  // `ready` is set, or the caller's context has stopped
   WakeUp at_socket;  // for a reader that waits at the socket itself
 

@@ -1,6 +1,8 @@
 #include "kube/transport/http_transport.h"
 
 #include <algorithm>
+#include <optional>
+#include <stop_token>
 #include <utility>
 
 #include "kube/transport/transport_errors.h"
@@ -18,6 +20,15 @@ void Call::Deliver(std::string_view bytes) {
   {
     MutexLock lock(mu);
     if (closed) return;
+    if (direct_room > 0 && used == buffer.size()) {
+      const std::size_t count = std::min(direct_room, bytes.size());
+      std::copy_n(bytes.data(), count, direct);
+      direct += count;
+      direct_room -= count;
+      taken += count;
+      bytes.remove_prefix(count);
+      if (bytes.empty()) return;  // the reader is here
+    }
     if (used > 0 && used >= buffer.size() - used) {
       buffer.erase(0, used);
       used = 0;
@@ -81,16 +92,17 @@ class CallStream : public BodyStream {
       const auto there = [&call]() KUBE_REQUIRES(call.mu) { return call.closed || call.buffer.size() > call.used || call.ended; };
       while (http2_ && !there()) {
         lock.Unlock();
-        const bool received = loop_->Receive(ctx, call_, receiving_);
+        if (const std::optional<Error> stopped = ctx.Err()) return *stopped;
+        const std::optional<std::size_t> received =
+            WakeWith(ctx) ? loop_->Receive(call_, receiving_, buffer, size) : std::optional<std::size_t>();
+        receiving_ = received.has_value();
+        if (receiving_ && *received > 0) return *received;
         lock.Lock();
-        receiving_ = received;
-        if (!received) {
+        if (!receiving_) {
           resume = Room(call);
           if (resume) call.resuming = true;
           break;
         }
-        if (there()) break;
-        if (const std::optional<Error> stopped = ctx.Err()) return *stopped;
       }
       if (std::exchange(resume, false)) {
         lock.Unlock();
@@ -127,6 +139,17 @@ class CallStream : public BodyStream {
     return count;
   }
 
+  // Ends a wait at the socket when the context stops. Who reads again and again does so with the same one.
+  bool WakeWith(const Context& ctx) {
+    if (!call_->at_socket.Prepare()) return false;
+    std::stop_token token = ctx.stop_token();
+    if (token != wakes_for_) {
+      wake_ = ctx.OnDone([raw = call_.get()] { raw->at_socket.Set(); });
+      wakes_for_ = std::move(token);
+    }
+    return true;
+  }
+
   // The sender may send more, and was not told yet.
   bool Room(const Call& call) const KUBE_REQUIRES(call.mu) {
     const bool room = http2_ ? call.taken >= buffer_size_ / 2 : call.paused && call.buffer.size() - call.used <= buffer_size_ / 2;
@@ -140,6 +163,8 @@ class CallStream : public BodyStream {
   const bool http2_ = call_->response.http_major == 2;
   std::unique_ptr<Gunzip> gunzip_;
   bool receiving_ = false;  // this reader waits at the socket itself
+  std::stop_token wakes_for_;
+  Context::Registration wake_;
   char compressed_[4096];
 };
 

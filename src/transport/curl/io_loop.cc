@@ -415,13 +415,12 @@ void IoLoop::EndLink(Link& link, const std::optional<Error>& cause) {
 
 // ---- Readers that receive themselves ----
 
-bool IoLoop::Receive(const Context& ctx, const std::shared_ptr<Call>& call, bool did_before) {
-  if (!call->at_socket.Prepare()) return false;
+std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bool did_before, char* buffer, std::size_t size) {
   // Who did so before may still have the connection: the loop does not look at it, so giving up is no choice.
   if (did_before) {
     io_.Lock();
   } else if (!io_.TryLock()) {
-    return false;
+    return std::nullopt;
   }
   now_ = std::chrono::steady_clock::now();
   Link* link = LinkOf(*call);
@@ -431,7 +430,7 @@ bool IoLoop::Receive(const Context& ctx, const std::shared_ptr<Call>& call, bool
     if (mine) TakeBack(*link);
     io_.Unlock();
     if (mine) Wake();
-    return false;
+    return std::nullopt;
   }
   if (link->receiver == nullptr) {
     link->receiver = call;
@@ -452,26 +451,30 @@ bool IoLoop::Receive(const Context& ctx, const std::shared_ptr<Call>& call, bool
 
   if (fd >= 0) {
     pollfd waits[2] = {{fd, POLLIN, 0}, {call->at_socket.fd(), POLLIN, 0}};
-    const Context::Registration stops = ctx.OnDone([raw = call.get()] { raw->at_socket.Set(); });
     (void)poll(waits, 2, -1);
     readable = waits[0].revents != 0;
     if (waits[1].revents != 0) call->at_socket.Clear();
   }
 
+  std::size_t got = 0;
   io_.Lock();
   now_ = std::chrono::steady_clock::now();
   // The connection may be the loop's again, or gone; then the descriptor may belong to another one already.
   if (link = LinkOf(*call); link != nullptr && link->receiver == call) {
     link->receiver_waits = false;
+    call->direct = buffer;
+    call->direct_room = size;
     if (readable) Read(*link);
     TendLinks();
+    got = static_cast<std::size_t>(std::exchange(call->direct, nullptr) - buffer);
+    call->direct_room = 0;
   }
   link = LinkOf(*call);
   // Bytes that the socket does not know of wake nobody by themselves.
   wake = again_ || !waiting_.empty() || link == nullptr || link->receiver != call;
   io_.Unlock();
   if (wake) Wake();
-  return true;
+  return got;
 }
 
 Link* IoLoop::LinkOf(const Call& call) const {

@@ -37,10 +37,10 @@ class IoLoop : public CallOwner {
   // Its reader has room again.
   void Resume(const std::shared_ptr<Call>& call);
   // For the reader of a stream that finds nothing to read: waits at the socket on the caller's thread and receives what comes, as long as
-  // its stream is the only one of its connection. That saves waking two threads for each event of a watch. True: something may have come,
-  // or `ctx` stopped. False: the loop has to do it. `did_before`: what the
-  // last call for this stream gave.
-  bool Receive(const Context& ctx, const std::shared_ptr<Call>& call, bool did_before);
+  // its stream is the only one of its connection. That saves waking two threads for each event of a watch. Gives how much of what came
+  // is in `buffer`; there may be more in the call's, and there may be nothing: something has ended, or `at_socket` was set, which has to
+  // be prepared. Nothing: the loop has to do it. `did_before`: the last call for this stream gave something.
+  std::optional<std::size_t> Receive(const std::shared_ptr<Call>& call, bool did_before, char* buffer, std::size_t size);
   void CloseConnections();
   // Ends all calls with kClosed and joins. Not on the loop's own thread.
   void Stop();

@@ -257,9 +257,9 @@ void Http2Session::TakeOutput() {
     out_.clear();
     out_sent_ = 0;
   }
-  if (nghttp2_session_send(session_) != 0 || (nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0)) {
-    over_ = true;
-  }
+  // Mostly there is nothing: that is seen at once.
+  if (nghttp2_session_want_write(session_) != 0 && nghttp2_session_send(session_) != 0) over_ = true;
+  if (nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0) over_ = true;
 }
 
 void Http2Session::Sent(std::size_t bytes) {
@@ -385,6 +385,8 @@ void Http2Session::Credit(Call& call) {
   {
     MutexLock lock(call.mu);
     call.resuming = false;
+    // The server is told when half of the window is used up: little more need not be counted each time.
+    if (call.taken < window_ / 8) return;
     taken = std::exchange(call.taken, 0);
   }
   Http2Stream& stream = call.stream;
