@@ -38,6 +38,7 @@ class InitialObjects {
   }
   // All, in the order in which they came first.
   std::vector<ObjectRef> Take() && {
+    std::vector<Slot>().swap(slots_);
     std::erase(objects_, nullptr);
     return std::move(objects_);
   }
