@@ -223,15 +223,21 @@ class HttpWatchStream : public WatchStream {
 WatchStream::~WatchStream() = default;
 
 char* FrameSplitter::Reserve(std::size_t size) {
+  const std::size_t kept = end_ - begin_;
   if (begin_ > 0) {
-    buffer_.erase(0, begin_);
-    end_ -= begin_;
+    if (kept > 0) std::memmove(buffer_.get(), buffer_.get() + begin_, kept);
+    end_ = kept;
     scanned_ -= std::min(scanned_, begin_);
     line_scanned_ -= std::min(line_scanned_, begin_);
     begin_ = 0;
   }
-  if (buffer_.size() < end_ + size) buffer_.resize(std::max(end_ + size, std::min(buffer_.size() * 2, max_frame_ + size)));
-  return buffer_.data() + end_;
+  if (capacity_ < end_ + size) {
+    capacity_ = std::max(end_ + size, std::min(capacity_ * 2, max_frame_ + size));
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
+    if (kept > 0) std::memcpy(larger.get(), buffer_.get(), kept);
+    buffer_ = std::move(larger);
+  }
+  return buffer_.get() + end_;
 }
 
 Error FrameSplitter::TooLarge() const {
@@ -239,8 +245,7 @@ Error FrameSplitter::TooLarge() const {
 }
 
 bool FrameSplitter::HasPartialFrame() const {
-  return std::any_of(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_), buffer_.begin() + static_cast<std::ptrdiff_t>(end_),
-                     [](char c) { return !IsBlank(c); });
+  return std::any_of(buffer_.get() + begin_, buffer_.get() + end_, [](char c) { return !IsBlank(c); });
 }
 
 Result<std::optional<std::string_view>> FrameSplitter::Next() {
@@ -266,7 +271,7 @@ Result<std::optional<std::string_view>> FrameSplitter::NextMessage() {
   for (std::size_t i = 0; i < 4; ++i) size = size << 8U | static_cast<unsigned char>(buffer_[begin_ + i]);
   if (size > max_frame_) return TooLarge();
   if (end_ - begin_ - 4 < size) return std::optional<std::string_view>();
-  const std::string_view frame(buffer_.data() + begin_ + 4, size);
+  const std::string_view frame(buffer_.get() + begin_ + 4, size);
   begin_ += 4 + std::size_t{size};
   return std::optional<std::string_view>(frame);
 }
@@ -275,7 +280,7 @@ Result<std::optional<std::string_view>> FrameSplitter::NextMessage() {
 // that, the next newline ends the event. Several times faster than to look at every byte.
 std::optional<std::string_view> FrameSplitter::NextLine() {
   constexpr std::string_view kCompact = "{\"type\":\"";
-  const char* const data = buffer_.data();
+  const char* const data = buffer_.get();
   if (!lines_ || !std::string_view(data + begin_, end_ - begin_).starts_with(kCompact)) return std::nullopt;
   line_scanned_ = std::max(line_scanned_, begin_);
   const char* const newline = static_cast<const char*>(std::memchr(data + line_scanned_, '\n', end_ - line_scanned_));
@@ -290,7 +295,7 @@ std::optional<std::string_view> FrameSplitter::NextLine() {
 }
 
 Result<std::optional<std::string_view>> FrameSplitter::NextJson() {
-  const char* const data = buffer_.data();
+  const char* const data = buffer_.get();
   if (depth_ == 0) {
     if (begin_ < end_ && at_end_) {
       lines_ = data[begin_] == '\n';

@@ -43,7 +43,9 @@ class FrameSplitter {
 
   const Framing framing_;
   const std::size_t max_frame_;
-  std::string buffer_;
+  // No std::string: it would fill its room with zeros each time, and move the part that is not used.
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_ = 0;
   std::size_t begin_ = 0;  // of the frame that is being collected
   std::size_t end_ = 0;    // of what was filled
   // How far NextJson has looked, and what it knows there.
