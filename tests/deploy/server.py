@@ -54,9 +54,8 @@ class RealServer:
 
     def check_pod(self, report, what, rendered):
         """A pod of it is let into a namespace that enforces the restricted level; one with more rights is not."""
-        account = [item for item in rendered.of("ServiceAccount")]
-        if self.apply(account).returncode != 0:
-            report.check(f"{what}: its account can be made", False)
+        done = self.apply(rendered.of("ServiceAccount"))
+        report.check(f"{what}: its account can be made", done.returncode == 0, done.stdout + done.stderr)
         path = f"/api/v1/namespaces/{rendered.namespace}/pods?dryRun=All"
         spec = rendered.deployment["spec"]["template"]["spec"]
         pod = {"metadata": {"name": "try"}, "spec": spec}
