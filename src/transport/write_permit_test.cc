@@ -41,7 +41,7 @@ TEST_F(WritePermitTest, WritesAreSentWhileThePermitAllowsThem) {
   for (const char* method : {"POST", "PUT", "PATCH", "DELETE"}) {
     permit_->allowed = true;
     EXPECT_TRUE(Send(method)) << method;
-    EXPECT_EQ(server_->sent().method, method);
+    EXPECT_EQ(server_->sent(server_->count() - 1).method, method);
     permit_->allowed = false;
     const Result<HttpResponse> refused = Send(method);
     ASSERT_FALSE(refused) << method;
