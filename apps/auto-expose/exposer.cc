@@ -177,8 +177,9 @@ class KindExposer {
   kube::SharedInformer<T> workloads_;
 };
 
-template <typename T>
-kube::InformerOptions WorkloadOptions(kube::Manager& manager) {
+// Who manages which field takes as much memory as all the rest, and is nothing that a plan or its comparison needs: what others add to
+// lists of ours is theirs to keep, and before an object is changed it is read whole from the server.
+kube::InformerOptions LeanOptions(kube::Manager& manager) {
   kube::InformerOptions options = manager.informers().defaults();
   options.strip_managed_fields = true;
   return options;
@@ -186,7 +187,7 @@ kube::InformerOptions WorkloadOptions(kube::Manager& manager) {
 
 template <typename T>
 Result<kube::SharedInformer<T>> MakeInformer(kube::Manager& manager, const std::shared_ptr<Shared>& shared) {
-  kube::SharedInformer<T> informer = manager.informers().For<T>(WorkloadOptions<T>(manager));
+  kube::SharedInformer<T> informer = manager.informers().For<T>(LeanOptions(manager));
   const auto claim = [settings = shared->settings](const T& workload) -> std::vector<String> {
     const std::string text = PlanFor(WorkloadOf(workload), settings).claim;
     return text.empty() ? std::vector<String>{} : std::vector<String>{String(text)};
@@ -218,7 +219,7 @@ void WatchRivals(kube::ControllerBuilder<T>& builder, const std::shared_ptr<Kind
                  const Settings& settings) {
   const auto watch = [&]<typename Other>(const char* name) {
     builder.template Watches<Other>([exposer](const Other& other) { return exposer->Rivals(other); },
-                                    {.informer = WorkloadOptions<Other>(manager), .name = name});
+                                    {.informer = LeanOptions(manager), .name = name});
   };
   if (settings.exposure == Exposure::kNone) return;
   if (settings.deployments) watch.template operator()<Deployment>("deployments with the same host");
@@ -232,14 +233,14 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
   if (!informer) return informer.error();
   const auto exposer = std::make_shared<KindExposer<T>>(shared, *informer);
   kube::ControllerBuilder<T> builder = kube::ControllerFor<T>("auto-expose-" + kube::GvrOf<T>().resource.str());
-  builder.For({.informer = WorkloadOptions<T>(manager)})
-      .template Owns<Service>()
-      .template Owns<Ingress>({.optional = true})
+  builder.For({.informer = LeanOptions(manager)})
+      .template Owns<Service>({.informer = LeanOptions(manager)})
+      .template Owns<Ingress>({.informer = LeanOptions(manager), .optional = true})
       // An object of somebody else with a child's name: when it goes, the child can come.
       .template Watches<Service>([exposer](const Service& s) { return exposer->ByChild(s.metadata.namespace_, s.metadata.name); },
-                                 {.name = "services by name"})
+                                 {.informer = LeanOptions(manager), .name = "services by name"})
       .template Watches<Ingress>([exposer](const Ingress& i) { return exposer->ByChild(i.metadata.namespace_, i.metadata.name); },
-                                 {.name = "ingresses by name", .optional = true})
+                                 {.informer = LeanOptions(manager), .name = "ingresses by name", .optional = true})
       .template Applies<Service, Ingress>()
       .Workers(options.workers);
   WatchRivals(builder, exposer, manager, shared->settings);
@@ -264,8 +265,8 @@ Result<void> AddExposer(kube::Manager& manager, const ExposerOptions& options) {
                                                       .client = manager.cached(),
                                                       .events = manager.events("auto-expose"),
                                                       .metrics = manager.metrics(),
-                                                      .services = manager.informers().For<Service>(),
-                                                      .ingresses = manager.informers().For<Ingress>()});
+                                                      .services = manager.informers().For<Service>(LeanOptions(manager)),
+                                                      .ingresses = manager.informers().For<Ingress>(LeanOptions(manager))});
   if (options.settings.exposure == Exposure::kGateway) {
     shared->routes.emplace(manager.informers().For(kHttpRoutes));
     shared->mapper.emplace(shared->client);
