@@ -11,6 +11,7 @@ from background import Background, wait_for  # pylint: disable=wrong-import-posi
 from cluster import Cluster, ClusterError  # pylint: disable=wrong-import-position
 from rendered import run  # pylint: disable=wrong-import-position
 
+NOT_YET = ("unable to handle the request", "timed out", "timeout", "deadline exceeded", "connection refused", "failed to download openapi")
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
 
 
@@ -42,8 +43,17 @@ class RealServer:
         self.cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": RESTRICTED}})
 
     def apply(self, objects, *flags):
+        """What kubectl says in the end. A server that is just up, or whose machine is busy, may not have its schemas or its time yet."""
         listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-        return run(self.kubectl, "apply", "--server-side", "--field-manager=test", "--validate=strict", *flags, "-f", "-", stdin=listed, env=self.env)
+        command = [self.kubectl, "apply", "--server-side", "--field-manager=test", "--validate=strict", *flags, "-f", "-"]
+        done = []
+
+        def settled():
+            done.append(run(*command, stdin=listed, env=self.env))
+            return done[-1].returncode == 0 or not any(text in done[-1].stderr for text in NOT_YET)
+
+        wait_for(settled)
+        return done[-1]
 
     def check_dry_run(self, report, what, objects):
         """The server takes all of them, and warns of nothing, pod security included."""
