@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <set>
@@ -292,7 +293,10 @@ spec:
   const DynamicObject gadget(Gvk{"example.com", "v1", "Gadget"}, {"default", "g"});
   ASSERT_TRUE(Eventually([&] { return client_->Resource(gadgets).Create(Patient(), gadget).ok(); }));
   EXPECT_TRUE(WaitFor("gadget-g"));
-  EXPECT_THAT(controller_->status(10).watches, Contains("gadgets.example.com: synced"));
+  EXPECT_TRUE(Eventually([&] {  // a moment after the last object of the first list was told
+    const std::vector<std::string> watches = controller_->status(10).watches;
+    return std::find(watches.begin(), watches.end(), "gadgets.example.com: synced") != watches.end();
+  }));
 }
 
 TEST_F(ControllerTest, OnlyWhatPassesIsQueued) {
