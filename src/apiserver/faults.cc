@@ -103,6 +103,7 @@ bool Faults::Remove(int id) {
   {
     MutexLock lock(mu_);
     found = std::erase_if(entries_, [id](const Entry& e) { return e.id == id; }) > 0;
+    if (id > cleared_ && id < next_id_) removed_.insert(id);
     for (auto& [of, then] : on_remove_) {
       if (of == id) waiting.push_back(std::move(then));
     }
@@ -120,6 +121,7 @@ void Faults::Clear() {
     entries_.clear();
     waiting.swap(on_remove_);
     cleared_ = next_id_ - 1;
+    removed_.clear();
     Recount();
   }
   for (const auto& [id, then] : waiting) then();
@@ -128,7 +130,8 @@ void Faults::Clear() {
 void Faults::OnRemove(int id, std::function<void()> then) {
   {
     MutexLock lock(mu_);
-    if (id > cleared_) {
+    // A request may have found the fault just before it was removed.
+    if (id > cleared_ && removed_.count(id) == 0) {
       on_remove_.emplace_back(id, std::move(then));
       return;
     }

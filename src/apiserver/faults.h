@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,8 @@ class Faults {
   mutable Mutex mu_;
   std::vector<Entry> entries_ KUBE_GUARDED_BY(mu_);
   int next_id_ KUBE_GUARDED_BY(mu_) = 1;
-  int cleared_ KUBE_GUARDED_BY(mu_) = 0;  // every ID up to here is removed
+  int cleared_ KUBE_GUARDED_BY(mu_) = 0;        // every ID up to here is removed
+  std::set<int> removed_ KUBE_GUARDED_BY(mu_);  // these are, too
   std::vector<std::pair<int, std::function<void()>>> on_remove_ KUBE_GUARDED_BY(mu_);
   std::atomic<bool> watch_faults_{false};
 };

@@ -125,7 +125,8 @@ TEST(FaultsTest, RemovalIsToldAlsoOfOneThatIsUsedUp) {
   EXPECT_TRUE(faults.Remove(id));
   EXPECT_EQ(told, 1);
   EXPECT_FALSE(faults.Remove(id));
-  faults.OnRemove(id, [&] { ++told; });
+  faults.OnRemove(id, [&] { ++told; });  // a request that had found it just before
+  EXPECT_EQ(told, 2) << "too late: at once";
   faults.Clear();
   EXPECT_EQ(told, 2);
   faults.OnRemove(id, [&] { ++told; });
