@@ -101,6 +101,12 @@ class KindExposer {
     if (!found) return kube::IsNotFound(found.error()) ? Result<Action>(Action::Done()) : found.error();
     const T& workload = **found;
     if (!workload.metadata.deletion_timestamp.IsZero()) return Action::Done();
+    // Children go with their workload, and it is another watch that tells of its end: what was deleted with it must not come back.
+    if (request.Has(kube::ChangeKind::kDeleted)) {
+      const Result<bool> there = IsThere(ctx, workload);
+      if (!there) return there.error();
+      if (!*there) return Action::Done();
+    }
 
     Plan plan = PlanFor(WorkloadOf(workload), shared_->settings);
     if (!plan.claim.empty()) {
@@ -122,6 +128,17 @@ class KindExposer {
   }
 
  private:
+  // On the server. By a list: permission to watch is permission to list.
+  Result<bool> IsThere(const Context& ctx, const T& workload) const {
+    const kube::Client& live = shared_->client;
+    const Result<kube::ObjectList<T>> found =
+        live.List<T>(ctx, {.ns = workload.metadata.namespace_.str(), .field_selector = "metadata.name=" + workload.metadata.name.str()});
+    if (!found) return found.error();
+    return std::any_of(found->items.begin(), found->items.end(), [&](const T& item) {
+      return item.metadata.uid == workload.metadata.uid && item.metadata.deletion_timestamp.IsZero();
+    });
+  }
+
   void Warn(const T& workload, const std::string& reason, const std::string& message) const {
     shared_->metrics->Add("auto_expose_problems_total", {{"reason", reason}});
     shared_->events.Event(workload, EventType::kWarning, reason, "Expose", message);
