@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <ostream>
@@ -11,6 +12,7 @@
 
 #include "claims.h"
 #include "kube/base/log.h"
+#include "kube/base/mutex.h"
 #include "kube/client/pager.h"
 #include "kube/control/cached_client.h"
 #include "kube/control/controller.h"
@@ -49,6 +51,24 @@ bool NamespaceGoes(const kube::Error& error) {
   return std::any_of(causes.begin(), causes.end(), [](const kube::ErrorCause& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
+// Workloads that are known to be gone before their watch has told: the latest ones are enough. UIDs never come back.
+class GoneWorkloads {
+ public:
+  bool Has(const String& uid) {
+    kube::MutexLock lock(mu_);
+    return std::find(latest_.begin(), latest_.end(), uid) != latest_.end();
+  }
+  void Add(const String& uid) {
+    kube::MutexLock lock(mu_);
+    if (latest_.size() == 64) latest_.pop_front();
+    latest_.push_back(uid);
+  }
+
+ private:
+  kube::Mutex mu_;
+  std::deque<String> latest_ KUBE_GUARDED_BY(mu_);
+};
+
 // What the controllers of all kinds share.
 struct Shared {
   Settings settings{};
@@ -61,6 +81,7 @@ struct Shared {
   kube::SharedInformer<Ingress> ingresses;
   std::optional<kube::SharedInformer<kube::DynamicObject>> routes{};  // of the gateway
   std::optional<kube::RestMapper> mapper{};
+  GoneWorkloads gone{};
 };
 
 template <typename T>
@@ -102,10 +123,11 @@ class KindExposer {
     const T& workload = **found;
     if (!workload.metadata.deletion_timestamp.IsZero()) return Action::Done();
     // Children go with their workload, and it is another watch that tells of its end: what was deleted with it must not come back.
+    if (shared_->gone.Has(workload.metadata.uid)) return Action::Done();
     if (request.Has(kube::ChangeKind::kDeleted)) {
       const Result<bool> there = IsThere(ctx, workload);
       if (!there) return there.error();
-      if (!*there) return Action::Done();
+      if (!*there) return shared_->gone.Add(workload.metadata.uid), Action::Done();
     }
 
     Plan plan = PlanFor(WorkloadOf(workload), shared_->settings);
@@ -278,12 +300,12 @@ void Describe(kube::serve::MetricsRegistry& metrics) {
 
 Result<void> AddExposer(kube::Manager& manager, const ExposerOptions& options) {
   Describe(*manager.metrics());
-  const auto shared = std::make_shared<Shared>(Shared{.settings = options.settings,
-                                                      .client = manager.cached(),
-                                                      .events = manager.events("auto-expose"),
-                                                      .metrics = manager.metrics(),
-                                                      .services = manager.informers().For<Service>(LeanOptions(manager)),
-                                                      .ingresses = manager.informers().For<Ingress>(LeanOptions(manager))});
+  const std::shared_ptr<Shared> shared(new Shared{.settings = options.settings,
+                                                  .client = manager.cached(),
+                                                  .events = manager.events("auto-expose"),
+                                                  .metrics = manager.metrics(),
+                                                  .services = manager.informers().For<Service>(LeanOptions(manager)),
+                                                  .ingresses = manager.informers().For<Ingress>(LeanOptions(manager))});
   if (options.settings.exposure == Exposure::kGateway) {
     shared->routes.emplace(manager.informers().For(kHttpRoutes));
     shared->mapper.emplace(shared->client);

@@ -13,6 +13,7 @@
 
 #include "client/server_test_util.h"
 #include "control/desired_test_util.h"
+#include "control/late_watch_test_util.h"
 #include "exposer.h"
 #include "kube/api/apiextensions/v1.h"
 #include "kube/api/events/v1.h"
@@ -70,7 +71,10 @@ class AutoExposeServerTest : public kube::internal::ServerTest {
     kube::ManagerOptions options;
     options.informers.ns = ns_;
     options.preflight = kube::Preflight::kSkip;
-    manager_ = std::make_unique<kube::Manager>(NewClient(kube::internal::Counted(requests_)), options);
+    const auto wrap = [requests = requests_, gate = gate_](std::shared_ptr<kube::Transport> next) -> std::shared_ptr<kube::Transport> {
+      return std::make_shared<kube::LateWatches>(std::make_shared<kube::internal::CountingTransport>(std::move(next), requests), gate);
+    };
+    manager_ = std::make_unique<kube::Manager>(NewClient({.wrap_transport = wrap}), options);
     const Result<void> added = AddExposer(*manager_, {.settings = settings_, .workers = 2});
     ASSERT_TRUE(added) << added.error().ToString();
     auto running = Context::Background().WithCancel();
@@ -183,6 +187,7 @@ spec:
   std::string ns_;
   std::optional<Client> client_;
   std::shared_ptr<kube::internal::RequestCount> requests_ = std::make_shared<kube::internal::RequestCount>();
+  std::shared_ptr<kube::WatchGate> gate_ = std::make_shared<kube::WatchGate>();
   std::unique_ptr<kube::Manager> manager_;
   std::optional<kube::CancelSource> cancel_;
   kube::Thread thread_;
@@ -235,6 +240,25 @@ TEST_P(AutoExposeServerTest, DeletedChildrenComeBack) {
   EXPECT_TRUE(Appears<Service>("web", [&](const Service& s) { return s.metadata.uid != service; }));
   ASSERT_TRUE(client_->Delete<Ingress>(Patient(), Key("web")));
   EXPECT_TRUE(Appears<Ingress>("web", [&](const Ingress& i) { return i.metadata.uid != ingress; }));
+}
+
+// The watch of children is ahead of that of workloads: for a moment all looks as if somebody had deleted the Service alone.
+TEST_P(AutoExposeServerTest, WhatWasDeletedWithItsWorkloadDoesNotComeBack) {
+  Start();
+  ASSERT_TRUE(client_->Create(Patient(), MakeDeployment("web")));
+  ASSERT_TRUE(Told("web", "Normal Exposed"));  // its last write
+  ASSERT_TRUE(Reconciled("web"));
+  gate_->Close("deployments");
+  requests_->Take();
+  const auto runs = [&] { return manager_->controller("auto-expose-deployments")->status(0).runs; };
+  const std::uint64_t before = runs();
+  ASSERT_TRUE(client_->Delete<Deployment>(Patient(), Key("web")));
+  (void)client_->Delete<Service>(Patient(), Key("web"));  // where nobody collects garbage, or before it does
+  EXPECT_TRUE(Eventually([&] { return runs() > before; }));
+  EXPECT_TRUE(Reconciled("web"));
+  EXPECT_EQ(requests_->TakeWrites(), 0);
+  EXPECT_TRUE(kube::IsNotFound(client_->Get<Service>(Patient(), Key("web")).error()));
+  gate_->Open();
 }
 
 TEST_P(AutoExposeServerTest, ChangesOfPortAndAnnotationsAreFollowed) {
