@@ -255,6 +255,7 @@ TEST_F(Contract14_Resync, OnlyHandlersThatAreDueGetUpdatesWithoutAChange) {
     ASSERT_TRUE(watch->WaitDrained());
   }
   ASSERT_TRUE(seldom.WaitForCalls(2));
+  ASSERT_TRUE(never.WaitForCalls(1));
   EXPECT_EQ(often.said()[1], "update default/a@1->1");
   EXPECT_THAT(seldom.said(), ElementsAre("add default/a@1 initial", "update default/a@1->1"));
   EXPECT_THAT(never.said(), ElementsAre("add default/a@1 initial"));
