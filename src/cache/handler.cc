@@ -147,7 +147,7 @@ void HandlerThread::Run() {
       if (!last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
     }
     // The first list may have been long; the block that it needed is not wanted again.
-    if (batch.capacity() > 4096) std::vector<Notification>().swap(batch);  // `= {}` would keep it
+    if (batch.capacity() > 64) std::vector<Notification>().swap(batch);  // `= {}` would keep it
     batch.clear();
   }
 }

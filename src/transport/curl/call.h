@@ -137,6 +137,8 @@ struct Call {
 
   // Adds what came of a streaming answer. Nothing where the reader has closed it.
   void Deliver(std::string_view bytes) KUBE_EXCLUDES(mu);
+  // By a reader that is going to wait: a watch that had a long list at first needs no room for one any more.
+  void ForgetRoom() KUBE_REQUIRES(mu);
 };
 
 }  // namespace kube::internal

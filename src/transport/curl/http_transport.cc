@@ -39,6 +39,14 @@ void Call::Deliver(std::string_view bytes) {
   if (wake) changed.NotifyAll();
 }
 
+void Call::ForgetRoom() {
+  constexpr std::size_t kWorthKeeping = 16 * 1024;
+  if (used == buffer.size() && buffer.capacity() > kWorthKeeping) {
+    std::string().swap(buffer);
+    used = 0;
+  }
+}
+
 namespace {
 
 class CallStream : public BodyStream {
@@ -91,6 +99,7 @@ class CallStream : public BodyStream {
       MutexLock lock(call.mu);
       const auto there = [&call]() KUBE_REQUIRES(call.mu) { return call.closed || call.buffer.size() > call.used || call.ended; };
       while (http2_ && !there()) {
+        if (receiving_) call.ForgetRoom();
         lock.Unlock();
         if (const std::optional<Error> stopped = ctx.Err()) return *stopped;
         const std::optional<std::size_t> received =
@@ -110,6 +119,7 @@ class CallStream : public BodyStream {
         lock.Lock();
       }
       if (!there()) {
+        call.ForgetRoom();
         call.reader_waits = true;
         const Result<void> waited = WaitUntil(ctx, call.mu, call.changed, there);
         call.reader_waits = false;
@@ -125,11 +135,7 @@ class CallStream : public BodyStream {
       call.used += count;
       if (call.used == call.buffer.size()) {
         call.used = 0;
-        if (call.buffer.capacity() > 4 * buffer_size_) {
-          std::string().swap(call.buffer);
-        } else {
-          call.buffer.clear();
-        }
+        call.buffer.clear();
       }
       call.taken += count;
       // Who receives itself does that before it waits.
