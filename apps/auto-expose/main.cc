@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <exception>
 #include <iostream>
 #include <string>
@@ -6,6 +8,8 @@
 #include "program.h"
 
 int main(int argc, char** argv) {
+  // Its threads wait most of the time: a heap for each of them would hold memory that the others could use.
+  (void)mallopt(M_ARENA_MAX, 2);
   try {
     const int code = auto_expose::RunProgram(std::vector<std::string>(argv + 1, argv + argc), auto_expose::Environment::OfProcess(),
                                              {std::cin, std::cout, std::cerr});
