@@ -1,4 +1,5 @@
-// All of kubexx except the kinds of the API: what small programs and examples include.
+// All that programs use of kubexx, controllers included, except the kinds of the API: what small programs include. Not here: servers of
+// one's own (kube/serve), transports (kube/transport), what tests need (kube/testing, kube/apiserver).
 //
 //   #include <kube/kube.h>
 //   #include <kube/api/apps/v1.h>      // one header per group and version, as needed
@@ -26,9 +27,13 @@
 #include "kube/client/exec.h"
 #include "kube/client/logs.h"
 #include "kube/client/pager.h"
+#include "kube/client/pods.h"
 #include "kube/client/port_forward.h"
 #include "kube/client/rest_mapper.h"
 #include "kube/client/retry.h"
+#include "kube/client/scale.h"
+#include "kube/client/status_error.h"
+#include "kube/client/subresources.h"
 #include "kube/client/wait.h"
 #include "kube/codec/diff.h"
 #include "kube/codec/field_selection.h"
@@ -40,11 +45,18 @@
 #include "kube/codec/protobuf.h"
 #include "kube/codec/yaml.h"
 #include "kube/config/load.h"
+#include "kube/control/access.h"
+#include "kube/control/cached_client.h"
+#include "kube/control/controller.h"
 #include "kube/control/create_or_update.h"
 #include "kube/control/desired_state.h"
 #include "kube/control/event_recorder.h"
 #include "kube/control/finalizers.h"
 #include "kube/control/leader_election.h"
+#include "kube/control/manager.h"
+#include "kube/control/manager_flags.h"
+#include "kube/control/predicate.h"
+#include "kube/control/reconcile.h"
 #include "kube/control/status.h"
 #include "kube/meta/meta.h"
 #include "kube/queue/item_rate_limiter.h"
