@@ -22,9 +22,9 @@ struct ContextState {
   void Stop(Error why) {
     {
       MutexLock lock(mu);
-      if (reason) return;
-      reason = std::move(why);
+      if (!reason) reason = std::move(why);
     }
+    // Not only by who gave the reason: it may not have come here yet, and whoever returns from Stop counts on a context that has stopped.
     source.request_stop();
   }
 

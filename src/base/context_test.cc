@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "kube/base/fake_clock.h"
@@ -96,6 +97,25 @@ TEST_F(ContextTest, TheFirstReasonCountsAndReachesDescendants) {
   EXPECT_EQ(ctx.Err()->ToString(), "leadership lost");
   EXPECT_EQ(child.Err()->ToString(), "leadership lost");
   EXPECT_EQ(child.Err()->kind(), ErrorKind::kClosed);
+}
+
+// Also the one that came second, while the first is still at it.
+TEST_F(ContextTest, WhoeverReturnsFromCancelSeesItStopped) {
+  std::atomic<int> unseen = 0;
+  for (int round = 0; round < 500; ++round) {
+    const auto [ctx, source] = root_.WithCancel();
+    std::atomic<int> ready = 0;
+    const auto cancel = [&ctx = ctx, &source = source, &ready, &unseen] {
+      ++ready;
+      while (ready < 2) std::this_thread::yield();
+      source.Cancel(Error(ErrorKind::kClosed, "over"));
+      if (!ctx.Err()) ++unseen;
+    };
+    Thread other("other", cancel);
+    cancel();
+    other.Join();
+  }
+  EXPECT_EQ(unseen, 0);
 }
 
 TEST_F(ContextTest, StopsAtTheDeadlineOfTheFakeClock) {
