@@ -14,7 +14,7 @@
 namespace kube::apiserver {
 namespace {
 
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kPatience{60};
 
 class LifecycleTest : public ::testing::Test {
  protected:

@@ -222,7 +222,7 @@ TEST_F(Contract13Legacy, ResourcesAreReadForEachGroupVersionInParallel) {
       std::unique_lock lock(mu);
       arrived.insert(path);
       both.notify_all();
-      if (!both.wait_for(lock, std::chrono::seconds(20), [&] { return arrived.size() == 2; })) return Error::Internal("alone");
+      if (!both.wait_for(lock, std::chrono::seconds(60), [&] { return arrived.size() == 2; })) return Error::Internal("alone");
       HttpResponse response;
       response.code = 200;
       response.body = R"({"resources":[{"name":"jobs","kind":"Job","namespaced":true,"verbs":["get"]}]})";
@@ -457,7 +457,7 @@ TEST_F(Contract13MemoryCache, WhoWaitsWithSomeoneThatGivesUpGoesOn) {
   Thread first("first", [&, &ctx = impatient] { EXPECT_TRUE(IsCancelled(discovery.Apis(ctx).error())); });
   {
     std::unique_lock lock(mu);
-    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] { return inside; }));
+    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return inside; }));
   }
   Thread second("second", [&] { EXPECT_TRUE(discovery.Apis(ctx_)); });
   // One who gives up while another loads leaves at once.

@@ -55,7 +55,7 @@ class Flag {
   bool Wait() {
     MutexLock lock(mu_);
     const auto is_set = [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return set_; };
-    return WaitUntil(Context::Background().WithTimeout(std::chrono::seconds(30)), mu_, changed_, is_set).ok();
+    return WaitUntil(Context::Background().WithTimeout(std::chrono::seconds(60)), mu_, changed_, is_set).ok();
   }
 
  private:

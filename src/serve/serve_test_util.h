@@ -15,7 +15,7 @@
 
 namespace kube::serve {
 
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kPatience{60};
 
 // A TCP connection to a port of this machine. Functions that wait give up after kPatience.
 class RawClient {

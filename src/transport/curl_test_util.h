@@ -21,7 +21,7 @@
 
 namespace kube::curl_test {
 
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kPatience{60};
 
 // A context that ends after kPatience: for what has to come.
 Context Patient();

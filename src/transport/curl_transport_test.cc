@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "kube/base/fake_clock.h"
 #include "kube/transport/http_transport.h"
 #include "kube/transport/transport_errors.h"
 #include "transport/curl_test_util.h"
@@ -618,9 +619,13 @@ TEST(HttpTransportTest, AStoppedContextEndsARequestAndTheConnectionStays) {
 
 TEST(HttpTransportTest, DeadlinesAreTheContexts) {
   Handover<Exchange> arrived;
-  const auto server = StartServer([&](const Exchange& exchange) { arrived.Put(exchange); });
+  const auto clock = std::make_shared<FakeClock>();
+  const auto server = StartServer([&](const Exchange& exchange) {
+    arrived.Put(exchange);
+    clock->Advance(std::chrono::seconds(1));  // not before the request was sent
+  });
   const auto transport = TransportTo(server->port());
-  const Result<HttpResponse> answer = transport->RoundTrip(Context::Background().WithTimeout(std::chrono::milliseconds(30)), Get("/"));
+  const Result<HttpResponse> answer = transport->RoundTrip(Context::Background(clock).WithTimeout(std::chrono::seconds(1)), Get("/"));
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().kind(), ErrorKind::kTimeout);
   const auto [stopped, source] = Context::Background().WithCancel();

@@ -20,7 +20,7 @@
 
 namespace kube::internal {
 
-inline constexpr std::chrono::seconds kPipePatience{30};
+inline constexpr std::chrono::seconds kPipePatience{60};
 
 // One end of a pipe in both directions. Writing waits while `limit` bytes are unread at the other end.
 class PipeEnd : public UpgradedConnection {
