@@ -236,7 +236,7 @@ TEST_F(InformerTest, AHundredThousandObjectsReplacedAtOnce) {
   list(kObjects / 2, "2000000");  // half of them stay, changed
   const auto next = source_->AddWatch();
   watch->Fail(Error(Error::Payload{.kind = ErrorKind::kApi, .http_code = 410, .reason = "Expired", .message = "too old"}));
-  PassWaits(*next);
+  PassWaits(*watch, *next, 2);
   EXPECT_EQ(pods.indexer().size(), static_cast<std::size_t>(kObjects));
   EXPECT_EQ(pods.indexer().Get({"default", "pod-0"}), nullptr);
   EXPECT_NE(pods.indexer().Get({"default", "pod-149999"}), nullptr);

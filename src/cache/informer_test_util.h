@@ -116,19 +116,22 @@ class InformerFixture : public ::testing::Test {
   }
   // After a watch that failed with 410, another list.
   std::shared_ptr<ScriptedWatch> Relist(ScriptedWatch& watch, const std::vector<Pod>& pods, const std::string& version) {
+    const std::size_t watches = source_->watches().size();
     std::shared_ptr<ScriptedWatch> next = FirstList(pods, version);
     watch.Fail(Error(Error::Payload{.kind = ErrorKind::kApi, .http_code = 410, .reason = "Expired", .message = "too old"}));
-    PassWaits(*next);
+    PassWaits(watch, *next, watches + 1);
     return next;
   }
-  // Lets the backoff's time pass until the watch was read.
-  void PassWaits(ScriptedWatch& until) {
+  // After a watch that failed: lets the backoff's time pass until there have been so many watches, and the last of them was read.
+  void PassWaits(ScriptedWatch& failed, ScriptedWatch& next, std::size_t watches) {
+    ASSERT_TRUE(failed.WaitOver());
+    // In small steps, and none once the watch was asked for: it has a timeout of its own, which is not to pass.
     const Context patience = Soon();
-    while (!until.IsDrained() && !patience.stopped()) {
-      clock_->AdvanceToNextTimer();
+    while (source_->watches().size() < watches && !patience.stopped()) {
+      clock_->Advance(std::chrono::seconds(1));
       (void)Context::Background().SleepFor(std::chrono::milliseconds(5));
     }
-    EXPECT_TRUE(until.WaitDrained());
+    EXPECT_TRUE(next.WaitDrained());
   }
   static Context Soon() { return Context::Background().WithTimeout(std::chrono::seconds(60)); }
 

@@ -98,6 +98,10 @@ class ScriptedWatch {
     MutexLock lock(mu_);
     return events_.empty() && waiting_;
   }
+  // The reader was told the error that ends it, and waits for nothing more of it.
+  bool WaitOver() {
+    return WaitBounded(mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return over_; });
+  }
   // The reader stopped it.
   bool WaitStopped() {
     return WaitBounded(mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return stops_ > 0; });
@@ -124,7 +128,9 @@ class ScriptedWatch {
     if (event.fill) event.fill(object);
     if (event.type == WatchEventType::kError) {
       ended_ = true;
+      over_ = true;
       events_.clear();
+      changed_.NotifyAll();
     }
     return true;
   }
@@ -155,6 +161,7 @@ class ScriptedWatch {
   std::deque<Event> events_ KUBE_GUARDED_BY(mu_);
   bool ended_ KUBE_GUARDED_BY(mu_) = false;
   bool held_ KUBE_GUARDED_BY(mu_) = false;
+  bool over_ KUBE_GUARDED_BY(mu_) = false;
   bool waiting_ KUBE_GUARDED_BY(mu_) = false;
   int stops_ KUBE_GUARDED_BY(mu_) = 0;
 };
