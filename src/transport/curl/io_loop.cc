@@ -425,7 +425,13 @@ std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bo
   now_ = std::chrono::steady_clock::now();
   Link* link = LinkOf(*call);
   bool wake = false;
-  if (link == nullptr || !MayReceive(*link, *call) || now_ - link->shared_at < kSharedLately) {
+  bool came = false;
+  {
+    // Since the reader looked, the loop may have delivered all that will come until it is read: nothing at the socket would tell.
+    MutexLock lock(call->mu);
+    came = call->closed || call->buffer.size() > call->used;
+  }
+  if (link == nullptr || came || !MayReceive(*link, *call) || now_ - link->shared_at < kSharedLately) {
     const bool mine = link != nullptr && link->receiver == call;
     if (mine) TakeBack(*link);
     io_.Unlock();
