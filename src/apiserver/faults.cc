@@ -103,6 +103,7 @@ bool Faults::Remove(int id) {
   {
     MutexLock lock(mu_);
     found = std::erase_if(entries_, [id](const Entry& e) { return e.id == id; }) > 0;
+    found = stalling_.erase(id) > 0 || found;
     if (id > cleared_ && id < next_id_) removed_.insert(id);
     for (auto& [of, then] : on_remove_) {
       if (of == id) waiting.push_back(std::move(then));
@@ -122,6 +123,7 @@ void Faults::Clear() {
     waiting.swap(on_remove_);
     cleared_ = next_id_ - 1;
     removed_.clear();
+    stalling_.clear();
     Recount();
   }
   for (const auto& [id, then] : waiting) then();
@@ -130,6 +132,7 @@ void Faults::Clear() {
 void Faults::OnRemove(int id, std::function<void()> then) {
   {
     MutexLock lock(mu_);
+    if (const auto taken = stalling_.find(id); taken != stalling_.end()) stalling_.erase(taken);
     // A request may have found the fault just before it was removed.
     if (id > cleared_ && removed_.count(id) == 0) {
       on_remove_.emplace_back(id, std::move(then));
@@ -168,7 +171,10 @@ std::optional<Fault> Faults::Take(std::string_view verb, std::string_view resour
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Fault fault = entries_[i].fault;
     if (IsEventFault(fault.kind) || fault.kind == FaultKind::kGone || !Fits(fault, verb, resource, ns, name)) continue;
-    if (id != nullptr) *id = entries_[i].id;
+    if (id != nullptr) {
+      *id = entries_[i].id;
+      if (fault.kind == FaultKind::kStall) stalling_.insert(*id);
+    }
     Use(i);
     return fault;
   }

@@ -26,7 +26,7 @@ class Faults {
   std::vector<std::pair<int, Fault>> All() const;
 
   // The fault for a request, if there is one; takes one of its times. Event faults and kGone are not for requests as such.
-  // `id` becomes the fault's.
+  // `id` becomes the fault's; who gets a kStall with one calls OnRemove.
   std::optional<Fault> Take(std::string_view verb, std::string_view resource, std::string_view ns, std::string_view name,
                             int* id = nullptr);
   // Calls `then` when the fault is removed or all are cleared, also where it is used up by then.
@@ -52,6 +52,8 @@ class Faults {
   int next_id_ KUBE_GUARDED_BY(mu_) = 1;
   int cleared_ KUBE_GUARDED_BY(mu_) = 0;        // every ID up to here is removed
   std::set<int> removed_ KUBE_GUARDED_BY(mu_);  // these are, too
+  // Stalls that a request took: it waits for their end, and is about to say so with OnRemove.
+  std::multiset<int> stalling_ KUBE_GUARDED_BY(mu_);
   std::vector<std::pair<int, std::function<void()>>> on_remove_ KUBE_GUARDED_BY(mu_);
   std::atomic<bool> watch_faults_{false};
 };

@@ -133,6 +133,18 @@ TEST(FaultsTest, RemovalIsToldAlsoOfOneThatIsUsedUp) {
   EXPECT_EQ(told, 3) << "too late: at once";
 }
 
+TEST(FaultsTest, AStallThatARequestHasJustTakenIsThereToBeRemoved) {
+  Faults faults;
+  int told = 0;
+  faults.Add({.kind = FaultKind::kStall});
+  int id = 0;
+  ASSERT_TRUE(faults.Take("get", "pods", "", "", &id));
+  EXPECT_TRUE(faults.Remove(id));
+  EXPECT_FALSE(faults.Remove(id));
+  faults.OnRemove(id, [&] { ++told; });
+  EXPECT_EQ(told, 1) << "at once";
+}
+
 TEST(FaultsTest, GoneIsForWatchesAndListsOnly) {
   Faults faults;
   faults.Add({.verb = "watch", .resource = "pods", .ns = "x", .kind = FaultKind::kGone});
