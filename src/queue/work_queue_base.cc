@@ -67,11 +67,11 @@ std::size_t HashTexts(std::string_view a, std::string_view b) {
     std::memcpy(&word, from, n);
     return word;
   };
-  std::uint64_t hash = fold(a.size() ^ kOne, b.size() ^ kTwo);
-  for (const std::string_view text : {a, b}) {
+  const auto hash = [&](std::string_view text, std::uint64_t seed) {
     const char* at = text.data();
     std::size_t left = text.size();
-    for (; left > 16; left -= 16, at += 16) hash = fold(read(at, 8) ^ kOne, read(at + 8, 8) ^ hash);
+    seed ^= left;
+    for (; left > 16; left -= 16, at += 16) seed = fold(read(at, 8) ^ kOne, read(at + 8, 8) ^ seed);
     // The last bytes: two words that may overlap.
     std::uint64_t first = 0;
     std::uint64_t last = 0;
@@ -85,9 +85,10 @@ std::size_t HashTexts(std::string_view a, std::string_view b) {
       first = static_cast<unsigned char>(at[0]);
       last = static_cast<std::uint64_t>(static_cast<unsigned char>(at[left / 2])) << 8 | static_cast<unsigned char>(at[left - 1]);
     }
-    hash = fold(first ^ kOne, last ^ hash);
-  }
-  return static_cast<std::size_t>(hash);
+    return fold(first ^ kOne, last ^ seed);
+  };
+  // Neither waits for the other: the processor does both at once.
+  return static_cast<std::size_t>(fold(hash(a, kOne), hash(b, kTwo) ^ kOne));
 }
 
 WorkQueueBase::Impl::BriefLock::BriefLock(Mutex& mu) : mu_(mu) {
