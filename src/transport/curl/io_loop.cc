@@ -760,9 +760,11 @@ void IoLoop::CheckHealth() {
       const TimePoint due = link->pinged_at ? *link->pinged_at + options.ping_timeout : link->last_read + options.read_idle_timeout;
       if (due <= now_) {
         lost.push_back(link.get());
-      } else if (!next_check_ || due < *next_check_) {
-        next_check_ = due;
+        continue;
       }
+      // The answer to a ping may come soon, and silence begin anew.
+      const TimePoint look = std::min(due, now_ + options.read_idle_timeout);
+      if (!next_check_ || look < *next_check_) next_check_ = look;
     }
   }
   for (Link* link : lost) {
