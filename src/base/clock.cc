@@ -115,11 +115,15 @@ void FakeClock::Advance(Duration by) {
   const TimePoint target = Later(by);
   for (;;) {
     const std::optional<TimePoint> next = queue_->Next();
-    if (!next || *next > target) break;
-    MoveTo(*next);
-    queue_->RunOne(*next);
+    if (next && *next <= target) {
+      MoveTo(*next);
+      queue_->RunOne(*next);
+      continue;
+    }
+    // At the end once more: what another thread added before it could see the new time is due, too.
+    if (Now() >= target) return;
+    MoveTo(target);
   }
-  MoveTo(target);
 }
 
 bool FakeClock::AdvanceToNextTimer() {

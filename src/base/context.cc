@@ -106,6 +106,8 @@ Context Context::Child(std::optional<TimePoint> deadline) const {
       child->timer = child->clock->AddTimer(*deadline, [weak] {
         if (const std::shared_ptr<ContextState> self = weak.lock()) self->Stop(TimeoutError());
       });
+      // A test may have moved its clock past the deadline in between: such a timer would wait for the next move.
+      if (*deadline <= child->clock->Now()) child->Stop(TimeoutError());
     }
   }
   return Context(std::move(child));
@@ -182,6 +184,8 @@ Result<void> Context::SleepUntil(TimePoint when) const {
     MutexLock lock(mu);
     changed.NotifyAll();
   });
+  // As above: who moves a clock past the moment while this is on its way to sleep finds nobody to wake up.
+  if (when <= state_->clock->Now()) return Check();
   MutexLock lock(mu);
   while (!due && !stopped()) changed.Wait(mu);
   lock.Unlock();

@@ -6,11 +6,13 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kube/base/fake_clock.h"
@@ -211,6 +213,30 @@ TEST_F(ContextTest, SleepOfNothingReturnsAtOnce) {
   EXPECT_TRUE(root_.SleepFor(seconds(0)).ok());
   EXPECT_TRUE(root_.SleepFor(seconds(-5)).ok());
   EXPECT_EQ(clock_->waiters(), 0u);
+}
+
+// Moves on when somebody is about to wait: what can happen between a look at the time and the timer.
+class ClockThatGoesOn : public Clock {
+ public:
+  TimePoint Now() const override { return clock_.Now(); }
+  WallTime WallNow() const override { return clock_.WallNow(); }
+  Timer AddTimer(TimePoint when, std::function<void()> callback) override {
+    clock_.Advance(hours(1));
+    return clock_.AddTimer(when, std::move(callback));
+  }
+
+ private:
+  FakeClock clock_;
+};
+
+TEST_F(ContextTest, TimeThatPassesWhileASleepBeginsCounts) {
+  EXPECT_TRUE(Context::Background(std::make_shared<ClockThatGoesOn>()).SleepFor(hours(1)).ok());
+}
+
+TEST_F(ContextTest, TimeThatPassesWhileADeadlineIsSetCounts) {
+  const Context ctx = Context::Background(std::make_shared<ClockThatGoesOn>()).WithTimeout(hours(1));
+  ASSERT_TRUE(ctx.stopped());
+  EXPECT_TRUE(IsDeadlineExceeded(*ctx.Err()));
 }
 
 TEST_F(ContextTest, CancelWakesASleeper) {
