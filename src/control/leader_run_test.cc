@@ -417,6 +417,7 @@ TEST(Contract06LeaderElectionRun, HealthCheckFailsForALeaderThatHangs) {
     changed.NotifyAll();
     while (!go_on) changed.Wait(mu);
   });
+  ASSERT_TRUE(election.clock->WaitForWaiters(2));  // the limit of the work, and the pause that ends now
   election.clock->Advance(seconds(2));
   ASSERT_TRUE(WaitBounded(mu, changed, [&]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return hangs; }));
   election.clock->Advance(seconds(13));  // 15 s since the last renewal

@@ -294,6 +294,8 @@ class Election {
       });
       Say("started");  // from here on a stop is noticed in the moment it happens
       lead.WaitUntilStopped();
+      // This thread may wake up before the stop was noted; without its registration it would never be.
+      EXPECT_TRUE(WaitBounded(election_.mu, election_.changed, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return !!work_stopped_at_; }));
       std::function<void()> hook;
       {
         MutexLock lock(election_.mu);
@@ -322,10 +324,8 @@ class Election {
   std::map<std::string, Clock::Duration> skews;  // of the time of day of a replica; before it is started
   Mutex mu;
   CondVar changed;
-
   ~Election() {
-    // Those that are still running give up.
-    while (!replicas_.empty()) replicas_.pop_back();
+    while (!replicas_.empty()) replicas_.pop_back();  // those that are still running give up
   }
 
   std::shared_ptr<Clock> ClockOf(const std::string& who) const {
