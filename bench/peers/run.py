@@ -84,6 +84,8 @@ ROWS = [
     Row("event_latency_p99", "ms", "protobuf", "latency_p99", 1e3, wanted=1),
     Row("event_latency_p50_json", "ms", "json", "latency_p50", 1e3),
     Row("event_latency_p99_json", "ms", "json", "latency_p99", 1e3, wanted=1),
+    Row("event_latency_steady_p99", "ms", "protobuf", "latency_steady_p99", 1e3),
+    Row("event_latency_steady_p99_json", "ms", "json", "latency_steady_p99", 1e3),
     Row("event_latency_burst_p99", "ms", "protobuf", "latency_burst_p99", 1e3),
     Row("event_latency_burst_p99_json", "ms", "json", "latency_burst_p99", 1e3),
     Row("reconcile_cpu", "s", "reconcile", "cpu", wanted=2.5),
@@ -239,7 +241,8 @@ class Bench:
                 kind = variant.kind.removesuffix("-dynamic")
                 steady = self.args.updates // 2
                 burst = self.args.updates - steady
-                steady_cpu, latencies, _ = self.events(program, kind, steady, self.args.rate)
+                _, latencies, _ = self.events(program, kind, self.args.calm_updates, self.args.calm_rate)
+                steady_cpu, steady_latencies, _ = self.events(program, kind, steady, self.args.rate)
                 burst_cpu, burst_latencies, per_second = self.events(program, kind, burst, 0)
                 sample |= {
                     "event_cpu": (steady_cpu + burst_cpu) / self.args.updates,
@@ -248,6 +251,7 @@ class Bench:
                     "events_per_second": per_second,
                     "latency_p50": percentile(latencies, 50),
                     "latency_p99": percentile(latencies, 99),
+                    "latency_steady_p99": percentile(steady_latencies, 99),
                     "latency_burst_p99": percentile(burst_latencies, 99),
                 }
         return sample
@@ -399,6 +403,8 @@ def main() -> int:
     parser.add_argument("--pods", type=int, default=20000, help="how many objects of each kind (default 20000)")
     parser.add_argument("--updates", type=int, default=5000, help="how many updates; half at --rate, half at once (default 5000)")
     parser.add_argument("--rate", type=int, default=200, help="updates a second of the first half (default 200)")
+    parser.add_argument("--calm-updates", type=int, default=600, help="updates before those, for the latency (default 600)")
+    parser.add_argument("--calm-rate", type=int, default=50, help="how many of them a second: so few that the server is not busy (default 50)")
     parser.add_argument("--rounds", type=int, default=3, help="how often everything is run; medians count (default 3)")
     parser.add_argument("--settle", type=float, default=2, help="seconds between the sync and reading RSS (default 2)")
     parser.add_argument("--keep", type=Path, help="a folder for the cluster's data that stays: the next run does not load it anew")
@@ -409,8 +415,8 @@ def main() -> int:
     parser.add_argument("--variants", action="append", choices=[v.name for v in VARIANTS] + reconcile.VARIANTS, help="run this variant only; may come several times")
     args = parser.parse_args()
     args.work = args.work or ["informer", "reconcile"]
-    if args.pods < 1 or args.rounds < 1 or args.updates < 0 or args.updates == 1 or args.rate < 1:
-        parser.error("--pods, --rounds and --rate are at least 1, --updates is 0 or at least 2")
+    if min(args.pods, args.rounds, args.rate, args.calm_updates, args.calm_rate) < 1 or args.updates < 0 or args.updates == 1:
+        parser.error("--pods, --rounds, --rate, --calm-updates and --calm-rate are at least 1, --updates is 0 or at least 2")
 
     programs, reasons = find_programs(args, informer_programs(args)) if "informer" in args.work else ({}, {})
     reconcilers, missing = find_programs(args, reconcile.find_programs(args.build, peers_folder())) if "reconcile" in args.work else ({}, {})
