@@ -111,6 +111,7 @@ int main(int argc, char** argv) {
   informers.Start(ctx);
   if (Result<void> synced = registration->WaitForSync(ctx); !synced) return ctx.stopped() ? 0 : Fail(synced.error());
 
+  std::cerr << "Starting workers\n";
   PodController controller(queue, pods.indexer());
   std::vector<kube::Thread> threads;
   for (int i = 0; i < workers; ++i) threads.emplace_back("worker", [&] { controller.RunWorker(ctx); });

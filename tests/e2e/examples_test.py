@@ -78,7 +78,7 @@ def scenario(run, work, real):
         run.check("pod_informer ends with Ctrl-C", code == 0, f"exit code {code}\n" + informer.text())
     # A controller from its parts.
     with Background(run.program("pod_controller", "--workers", "2"), os.path.join(work, "controller.log")) as controller:
-        run.check("pod_controller starts", bool(controller.wait_text("Starting Pod controller")), controller.text())
+        run.check("pod_controller starts", bool(controller.wait_text("(?s)Starting Pod controller\n.*Starting workers\n")), controller.text())
         run.expect("pod_crud", equals=created)
         seen = controller.wait_text("Pod [a-z-]+/client-test does not exist anymore")
         run.check("pod_controller sees it go", bool(seen), controller.text())
@@ -130,7 +130,7 @@ def deployment_logger(run, work):
 
 def leader_election(run, work):
     """Two replicas: the second leads as soon as the first was told to end, and again after it was killed."""
-    flags = ["--lease-name", "example", "--lease-duration", "3s", "--renew-deadline", "2s", "--retry-period", "100ms"]
+    flags = ["--lease-name", "example", "--lease-duration", "12s", "--renew-deadline", "10s", "--retry-period", "100ms"]
     with Background(run.program("leader_election", *flags, "--id", "one"), os.path.join(work, "one.log")) as one:
         run.check("leader_election leads", bool(one.wait_text("(?m)^leading$")), one.text())
         with Background(run.program("leader_election", *flags, "--id", "two"), os.path.join(work, "two.log")) as two:
