@@ -63,7 +63,7 @@ class ApiServer::Impl {
  public:
   explicit Impl(ApiServerOptions options)
       : options_(std::move(options)),
-        core_(options_.clock ? options_.clock : Clock::Real(), options_.all_versions),
+        core_(options_.clock ? options_.clock : Clock::Real(), options_.all_versions, options_.max_watch_backlog),
         crds_(core_),
         lifecycle_(core_),
         pods_(core_),

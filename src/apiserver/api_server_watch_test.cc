@@ -82,6 +82,32 @@ TEST(ApiServerWatchTest, ServerStopsWhileTimeoutsPass) {
   }
 }
 
+// Kernel buffers hold some megabytes for a client that does not read: there are many more.
+TEST(ApiServerWatchTest, AWatcherThatDoesNotKeepUpIsCutOff) {
+  auto server = StartApiServer({.http = true, .max_watch_backlog = 1 << 20});
+  Client client(*server);
+  constexpr int kObjects = 40;
+  const std::string large(900'000, 'x');
+  const auto create = [&](int n) {
+    const std::string name = "m" + std::to_string(n);
+    return client.Do("POST", kMaps, R"({"metadata":{"name":")" + name + R"("},"data":{"large":")" + large + "\"}}").status;
+  };
+  for (int i = 0; i < kObjects; ++i) ASSERT_EQ(create(i), 201);
+  Stream stream(*server, std::string(kWatchMaps) + "&allowWatchBookmarks=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+  EXPECT_THAT(stream.Head(), HasSubstr("200 OK"));
+  const std::string version = std::to_string(server->resource_version());
+  // What was there comes whole, however late it is read.
+  for (int i = 0; i < kObjects; ++i) EXPECT_THAT(stream.Event(), ::testing::StartsWith("ADDED m"));
+  EXPECT_EQ(stream.Event(), "BOOKMARK " + version);
+  Stream behind(*server, kWatchMaps + ("&resourceVersion=" + version));
+  EXPECT_THAT(behind.Head(), HasSubstr("200 OK"));
+  for (int i = 0; i < kObjects; ++i) ASSERT_EQ(create(kObjects + i), 201);
+  int seen = 0;
+  while (behind.Line().ends_with('\n')) ++seen;
+  EXPECT_LT(seen, kObjects);
+  EXPECT_FALSE(behind.EndsWell());
+}
+
 TEST(ApiServerWatchTest, SelectsByNamespaceLabelAndField) {
   auto server = StartApiServer();
   Client client(*server);

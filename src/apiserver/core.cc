@@ -4,7 +4,8 @@
 
 namespace kube::apiserver {
 
-ApiCore::ApiCore(std::shared_ptr<Clock> clock, bool all_versions) : clock_(std::move(clock)), registry_(all_versions) {
+ApiCore::ApiCore(std::shared_ptr<Clock> clock, bool all_versions, std::size_t max_watch_backlog)
+    : clock_(std::move(clock)), max_watch_backlog_(max_watch_backlog), registry_(all_versions) {
   admission_.list = [this](std::string_view group, std::string_view resource, std::string_view ns) {
     std::vector<Value> out;
     for (const ObjectPtr& object : store_.List(std::string(group) + "/" + std::string(resource), ns).objects)

@@ -70,12 +70,13 @@ struct ListSelection {
 // Thread safety: all functions may be called from any thread.
 class ApiCore {
  public:
-  ApiCore(std::shared_ptr<Clock> clock, bool all_versions);
+  ApiCore(std::shared_ptr<Clock> clock, bool all_versions, std::size_t max_watch_backlog = SIZE_MAX);
 
   Store& store() { return store_; }
   ResourceRegistry& registry() { return registry_; }
   ServiceAllocator& services() { return services_; }
   const std::shared_ptr<Clock>& clock() const { return clock_; }
+  std::size_t max_watch_backlog() const { return max_watch_backlog_; }  // bytes
   // The time that objects get: the clock's, moved by SetSkew.
   Time Now() const;
   MicroTime NowMicro() const;
@@ -140,6 +141,7 @@ class ApiCore {
   ObjectPtr Erase(const ServedResource& resource, const ObjectPtr& current, Value last);
 
   std::shared_ptr<Clock> clock_;
+  const std::size_t max_watch_backlog_;
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::atomic<std::int64_t> skew_seconds_{0};
   Store store_;

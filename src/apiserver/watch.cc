@@ -16,9 +16,6 @@
 namespace kube::apiserver {
 namespace {
 
-// A client that falls this far behind is cut off, as the real server does with watchers that do not keep up.
-constexpr std::size_t kMaxBuffered = std::size_t{256} << 20;
-
 std::string_view NameOf(EventType type) {
   switch (type) {
     case EventType::kAdded:
@@ -83,9 +80,12 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   }
 
   void SendInitial(const Snapshot& snapshot) {
+    initial_ = true;
     for (const ObjectPtr& object : snapshot.objects) {
+      if (closed()) return;
       if (Wants(*object)) Send(EventType::kAdded, object);
     }
+    initial_ = false;
   }
 
   void SendBookmark(std::uint64_t version, bool initial_end) {
@@ -179,7 +179,9 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   }
 
   void Write(const std::shared_ptr<const std::string>& frame) {
-    if (exchange_->buffered_bytes() > kMaxBuffered) {
+    if (initial_) {
+      may_wait_ += frame->size();
+    } else if (exchange_->buffered_bytes() > may_wait_) {
       closed_.store(true, std::memory_order_release);
       exchange_->Abort();
       return;
@@ -195,7 +197,9 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   std::shared_ptr<serve::HttpExchange> exchange_;
   Faults& faults_;
   bool bookmarks_ = false;
-  bool first_ = true;               // used by the delivering thread only, as the next
+  bool first_ = true;     // used by the delivering thread only, as the next ones
+  bool initial_ = false;  // what was there is being sent
+  std::size_t may_wait_ = core_.max_watch_backlog();
   std::optional<StoreEvent> held_;  // a fault keeps it back until the next event
   std::atomic<bool> closed_{false};
   Mutex mu_;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,6 +39,9 @@ struct ApiServerOptions {
   // The time of objects and the timers of watches. A FakeClock makes both stand still until the test moves it.
   std::shared_ptr<Clock> clock = {};
   std::chrono::seconds bookmark_interval{60};
+  // A watch whose client has this many bytes of events not yet read is cut off, as the real server does with watchers that do not keep up.
+  // What was there when the watch began does not count.
+  std::size_t max_watch_backlog = std::size_t{256} << 20;
   // YAML or JSON manifests to start with.
   std::vector<std::string> manifests = {};
   // The token of the administrator; empty: a random one.
