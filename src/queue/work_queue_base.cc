@@ -58,6 +58,7 @@ std::size_t HashTexts(std::string_view a, std::string_view b) {
   __extension__ using Wide = unsigned __int128;
   constexpr std::uint64_t kOne = 0xa0761d6478bd642f;
   constexpr std::uint64_t kTwo = 0xe7037ed1a0b428db;
+  constexpr std::uint64_t kThree = 0x8ebc6af09c88c6e3;
   const auto fold = [](std::uint64_t x, std::uint64_t y) {
     const Wide product = static_cast<Wide>(x) * y;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
@@ -88,7 +89,7 @@ std::size_t HashTexts(std::string_view a, std::string_view b) {
     return fold(first ^ kOne, last ^ seed);
   };
   // Neither waits for the other: the processor does both at once.
-  return static_cast<std::size_t>(fold(hash(a, kOne), hash(b, kTwo) ^ kOne));
+  return static_cast<std::size_t>(fold(hash(a, kTwo), hash(b, kThree)));
 }
 
 WorkQueueBase::Impl::BriefLock::BriefLock(Mutex& mu) : mu_(mu) {
