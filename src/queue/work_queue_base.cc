@@ -71,7 +71,7 @@ std::size_t HashTexts(std::string_view a, std::string_view b) {
   const auto hash = [&](std::string_view text, std::uint64_t seed) {
     const char* at = text.data();
     std::size_t left = text.size();
-    seed ^= left;
+    seed ^= left * kOne;  // not only in the bits that the last bytes fill
     for (; left > 16; left -= 16, at += 16) seed = fold(read(at, 8) ^ kOne, read(at + 8, 8) ^ seed);
     // The last bytes: two words that may overlap.
     std::uint64_t first = 0;
