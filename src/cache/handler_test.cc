@@ -131,6 +131,7 @@ TEST(HandlerThreadTest, WaitForSyncEndsWithRemoval) {
   const Result<void> waited = handler->WaitForSync(Soon());
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().kind(), ErrorKind::kClosed);
+  handler->RemoveAndWait();  // or its thread may outlive main()
 }
 
 TEST(HandlerThreadTest, AHandlerThatThrowsIsCountedAndGoesOn) {
@@ -266,6 +267,9 @@ TEST(HandlerThreadTest, TheLastReferenceMayGoInTheHandlerItself) {
   (*holder)->Push({&add, 1});
   ready.count_down();
   done->wait();
+  // The handler goes after its thread was handed over to those that are joined at exit.
+  for (const Context patience = Soon(); done.use_count() > 1 && patience.SleepFor(std::chrono::milliseconds(1));) continue;
+  EXPECT_EQ(done.use_count(), 1);
 }
 
 TEST(HandlerThreadTest, ObjectsThatWereToldAreLetGo) {
