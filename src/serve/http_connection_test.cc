@@ -533,14 +533,13 @@ TEST(HttpConnectionTest, UpgradedReadsEndWithContextCloseAndServer) {
 
 TEST(HttpConnectionTest, StartsQuickly) {
   StartServer({.tls = TestTls(true)}, EchoPath);  // OpenSSL's own first time
-  // One or two; generous for sanitizers. On a busy machine most starts wait for their threads' turn, so one that does not will do.
   auto best = std::chrono::steady_clock::duration::max();
-  for (int i = 0; i < 1000 && best >= milliseconds(20); ++i) {
+  for (int i = 0; i < 10; ++i) {
     const auto before = std::chrono::steady_clock::now();
     const auto server = StartServer({.tls = TestTls(true)}, EchoPath);
     best = std::min(best, std::chrono::steady_clock::now() - before);
   }
-  EXPECT_LT(best, milliseconds(20));
+  EXPECT_LT(best, milliseconds(20));  // one or two; generous for a machine that is busy and for sanitizers
 }
 
 TEST(HttpConnectionTest, StartingAndStoppingUnderLoadNeverHangs) {
