@@ -101,7 +101,8 @@ TEST_F(ContextTest, TheFirstReasonCountsAndReachesDescendants) {
   EXPECT_EQ(child.Err()->kind(), ErrorKind::kClosed);
 }
 
-// Also the one that came second, while the first is still at it.
+// Also the one that came second, while the first is still at it: a moment so short that a failure needs a thread that is put to sleep in
+// it.
 TEST_F(ContextTest, WhoeverReturnsFromCancelSeesItStopped) {
   std::atomic<int> unseen = 0;
   for (int round = 0; round < 500; ++round) {
