@@ -1,6 +1,7 @@
 # Third-party libraries. All are private to the room that uses them; see scripts/check-layers for who may use what.
 # Targets: fmt::fmt, PkgConfig::xxhash, simdjson::simdjson, PkgConfig::libyaml, OpenSSL::SSL, OpenSSL::Crypto, PkgConfig::nghttp2, ZLIB::ZLIB,
-# PkgConfig::re2, Threads::Threads; Boost::headers (Asio and Beast: headers only, so users of the installed package do not need it); CURL::libcurl.
+# PkgConfig::re2, Threads::Threads; Boost::headers (Asio and Beast: headers only, so users of the installed package do not need it).
+# Of libcurl only the headers are used (CURL::libcurl in tests): it is loaded at run time, see src/transport/curl/libcurl.h.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

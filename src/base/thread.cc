@@ -32,6 +32,8 @@ Thread& Thread::operator=(Thread&& other) noexcept {
 
 Thread::~Thread() { Join(); }
 
+void Thread::Detach() { thread_.detach(); }
+
 void Thread::Join() {
   if (thread_.joinable()) thread_.join();
 }

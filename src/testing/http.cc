@@ -6,23 +6,24 @@
 #include <algorithm>
 #include <cctype>
 
+#include "transport/curl/libcurl.h"
+
 namespace kube::testing::internal {
 namespace {
 
+using kube::internal::Curl;
+using kube::internal::LoadCurl;
 using TimePoint = std::chrono::steady_clock::time_point;
-
-void InitCurl() {
-  static const CURLcode done = curl_global_init(CURL_GLOBAL_DEFAULT);
-  (void)done;
-}
 
 struct HeaderList {
   curl_slist* list = nullptr;
-  void Add(const std::string& line) { list = curl_slist_append(list, line.c_str()); }
+  void Add(const std::string& line) { list = Curl().slist_append(list, line.c_str()); }
   HeaderList() = default;
   HeaderList(const HeaderList&) = delete;
   HeaderList& operator=(const HeaderList&) = delete;
-  ~HeaderList() { curl_slist_free_all(list); }
+  ~HeaderList() {
+    if (list != nullptr) Curl().slist_free_all(list);
+  }
 };
 
 std::size_t AppendTo(char* data, std::size_t size, std::size_t count, void* out) {
@@ -55,28 +56,28 @@ std::size_t AddHeader(char* data, std::size_t size, std::size_t count, void* out
 void SetBlob(CURL* handle, CURLoption option, const std::string& pem) {
   if (pem.empty()) return;
   curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
-  curl_easy_setopt(handle, option, &blob);
+  Curl().easy_setopt(handle, option, &blob);
 }
 
 // Everything but where the answer goes.
 void Prepare(CURL* handle, const HttpIdentity& identity, const HttpCall& call, HeaderList& headers) {
-  curl_easy_setopt(handle, CURLOPT_URL, call.url.c_str());
-  curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
-  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle, CURLOPT_PROXY, "");
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, call.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
-  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method.c_str());
-  if (call.method == "HEAD") curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+  Curl().easy_setopt(handle, CURLOPT_URL, call.url.c_str());
+  Curl().easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
+  Curl().easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  Curl().easy_setopt(handle, CURLOPT_PROXY, "");
+  Curl().easy_setopt(handle, CURLOPT_HTTP_VERSION, call.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
+  Curl().easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+  if (call.method == "HEAD") Curl().easy_setopt(handle, CURLOPT_NOBODY, 1L);
   const bool has_body = !call.body.empty() || call.method == "POST" || call.method == "PUT" || call.method == "PATCH";
   if (has_body) {
-    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.body.size()));
-    curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.data());
+    Curl().easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.body.size()));
+    Curl().easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.data());
   }
   SetBlob(handle, CURLOPT_CAINFO_BLOB, identity.ca_pem);
   SetBlob(handle, CURLOPT_SSLCERT_BLOB, identity.certificate_pem);
   SetBlob(handle, CURLOPT_SSLKEY_BLOB, identity.key_pem);
-  curl_easy_setopt(handle, CURLOPT_SSLCERTTYPE, "PEM");
-  curl_easy_setopt(handle, CURLOPT_SSLKEYTYPE, "PEM");
+  Curl().easy_setopt(handle, CURLOPT_SSLCERTTYPE, "PEM");
+  Curl().easy_setopt(handle, CURLOPT_SSLKEYTYPE, "PEM");
   bool content_type = false;
   for (const auto& [name, value] : call.headers) {
     headers.Add(value.empty() ? name + ":" : name + ": " + value);
@@ -85,11 +86,12 @@ void Prepare(CURL* handle, const HttpIdentity& identity, const HttpCall& call, H
   if (!content_type) headers.Add("Content-Type:");
   headers.Add("Expect:");
   if (!identity.token.empty()) headers.Add("Authorization: Bearer " + identity.token);
-  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.list);
+  Curl().easy_setopt(handle, CURLOPT_HTTPHEADER, headers.list);
 }
 
 Error TransportError(CURLcode code, const HttpCall& call, const char* detail) {
-  std::string message = call.method + " " + call.url + ": " + (detail != nullptr && *detail != '\0' ? detail : curl_easy_strerror(code));
+  if (code == CURLE_FAILED_INIT) return Error::Internal("libcurl cannot be loaded");
+  std::string message = call.method + " " + call.url + ": " + (detail != nullptr && *detail != '\0' ? detail : Curl().easy_strerror(code));
   return Error(code == CURLE_OPERATION_TIMEDOUT ? ErrorKind::kTimeout : ErrorKind::kTransport, std::move(message));
 }
 
@@ -115,27 +117,26 @@ std::vector<std::string> HttpAnswer::Headers(std::string_view name) const {
   return found;
 }
 
-HttpCaller::HttpCaller(HttpIdentity identity) : identity_(std::move(identity)) {
-  InitCurl();
-  handle_ = curl_easy_init();
+HttpCaller::HttpCaller(HttpIdentity identity) : identity_(std::move(identity)), handle_(LoadCurl() ? Curl().easy_init() : nullptr) {}
+
+HttpCaller::~HttpCaller() {
+  if (handle_ != nullptr) Curl().easy_cleanup(handle_);
 }
 
-HttpCaller::~HttpCaller() { curl_easy_cleanup(handle_); }
-
 Result<HttpAnswer> HttpCaller::Do(const HttpCall& call) {
-  if (handle_ == nullptr) return Error::Internal("libcurl has no handle");
-  curl_easy_reset(handle_);
+  if (handle_ == nullptr) return Error::Internal("libcurl cannot be loaded, or gives no handle");
+  Curl().easy_reset(handle_);
   HeaderList headers;
   Prepare(handle_, identity_, call, headers);
   HttpAnswer answer;
   char detail[CURL_ERROR_SIZE] = "";
-  curl_easy_setopt(handle_, CURLOPT_ERRORBUFFER, detail);
-  curl_easy_setopt(handle_, CURLOPT_TIMEOUT_MS, static_cast<long>(call.timeout.count()));
-  curl_easy_setopt(handle_, CURLOPT_WRITEFUNCTION, AppendTo);
-  curl_easy_setopt(handle_, CURLOPT_WRITEDATA, &answer.body);
-  curl_easy_setopt(handle_, CURLOPT_HEADERFUNCTION, AddHeader);
-  curl_easy_setopt(handle_, CURLOPT_HEADERDATA, &answer);
-  const CURLcode code = curl_easy_perform(handle_);
+  Curl().easy_setopt(handle_, CURLOPT_ERRORBUFFER, detail);
+  Curl().easy_setopt(handle_, CURLOPT_TIMEOUT_MS, static_cast<long>(call.timeout.count()));
+  Curl().easy_setopt(handle_, CURLOPT_WRITEFUNCTION, AppendTo);
+  Curl().easy_setopt(handle_, CURLOPT_WRITEDATA, &answer.body);
+  Curl().easy_setopt(handle_, CURLOPT_HEADERFUNCTION, AddHeader);
+  Curl().easy_setopt(handle_, CURLOPT_HEADERDATA, &answer);
+  const CURLcode code = Curl().easy_perform(handle_);
   // A server that refuses a large body may answer and hang up before it has read all of it: the answer counts.
   const bool answered_early = answer.status >= 400 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_HTTP2_STREAM);
   if (code != CURLE_OK && !answered_early) return TransportError(code, call, detail);
@@ -143,28 +144,28 @@ Result<HttpAnswer> HttpCaller::Do(const HttpCall& call) {
 }
 
 Result<std::string> HttpCaller::Raw(const HttpCall& where, std::string_view bytes, std::size_t most) {
-  if (handle_ == nullptr) return Error::Internal("libcurl has no handle");
-  curl_easy_reset(handle_);
+  if (handle_ == nullptr) return Error::Internal("libcurl cannot be loaded, or gives no handle");
+  Curl().easy_reset(handle_);
   HeaderList headers;
   Prepare(handle_, identity_, where, headers);
   char detail[CURL_ERROR_SIZE] = "";
-  curl_easy_setopt(handle_, CURLOPT_ERRORBUFFER, detail);
-  curl_easy_setopt(handle_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-  curl_easy_setopt(handle_, CURLOPT_SSL_ENABLE_ALPN, 0L);
-  curl_easy_setopt(handle_, CURLOPT_FRESH_CONNECT, 1L);
-  curl_easy_setopt(handle_, CURLOPT_CONNECT_ONLY, 1L);
-  curl_easy_setopt(handle_, CURLOPT_TIMEOUT_MS, 60'000L);  // a starved machine takes its time for a handshake
-  if (CURLcode code = curl_easy_perform(handle_); code != CURLE_OK) return TransportError(code, where, detail);
+  Curl().easy_setopt(handle_, CURLOPT_ERRORBUFFER, detail);
+  Curl().easy_setopt(handle_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  Curl().easy_setopt(handle_, CURLOPT_SSL_ENABLE_ALPN, 0L);
+  Curl().easy_setopt(handle_, CURLOPT_FRESH_CONNECT, 1L);
+  Curl().easy_setopt(handle_, CURLOPT_CONNECT_ONLY, 1L);
+  Curl().easy_setopt(handle_, CURLOPT_TIMEOUT_MS, 60'000L);  // a starved machine takes its time for a handshake
+  if (CURLcode code = Curl().easy_perform(handle_); code != CURLE_OK) return TransportError(code, where, detail);
   const TimePoint until = std::chrono::steady_clock::now() + where.timeout;
   curl_socket_t socket = CURL_SOCKET_BAD;
-  curl_easy_getinfo(handle_, CURLINFO_ACTIVESOCKET, &socket);
+  Curl().easy_getinfo(handle_, CURLINFO_ACTIVESOCKET, &socket);
   const auto wait = [&](short events) {
     pollfd one{socket, events, 0};
     return poll(&one, 1, static_cast<int>(MillisecondsUntil(until))) > 0;
   };
   while (!bytes.empty()) {
     std::size_t sent = 0;
-    const CURLcode code = curl_easy_send(handle_, bytes.data(), bytes.size(), &sent);
+    const CURLcode code = Curl().easy_send(handle_, bytes.data(), bytes.size(), &sent);
     bytes.remove_prefix(sent);
     if (code == CURLE_AGAIN && wait(POLLOUT)) continue;
     if (code != CURLE_OK) break;  // it may have answered all the same
@@ -173,7 +174,7 @@ Result<std::string> HttpCaller::Raw(const HttpCall& where, std::string_view byte
   char buffer[16384];
   while (out.size() < most) {
     std::size_t got = 0;
-    const CURLcode code = curl_easy_recv(handle_, buffer, sizeof buffer, &got);
+    const CURLcode code = Curl().easy_recv(handle_, buffer, sizeof buffer, &got);
     if (code == CURLE_AGAIN) {
       if (wait(POLLIN)) continue;
       break;
@@ -182,8 +183,8 @@ Result<std::string> HttpCaller::Raw(const HttpCall& where, std::string_view byte
     out.append(buffer, got);
   }
   // The connection is of no use to anybody else.
-  curl_easy_cleanup(handle_);
-  handle_ = curl_easy_init();
+  Curl().easy_cleanup(handle_);
+  handle_ = Curl().easy_init();
   return out;
 }
 
@@ -217,39 +218,44 @@ struct HttpStream::State {
 };
 
 HttpStream::HttpStream(HttpIdentity identity, HttpCall call) : state_(std::make_unique<State>()) {
-  InitCurl();
   State& s = *state_;
   s.identity = std::move(identity);
   s.call = std::move(call);
-  s.easy = curl_easy_init();
-  s.multi = curl_multi_init();
+  if (!LoadCurl()) {
+    s.done = true;
+    s.result = CURLE_FAILED_INIT;
+    return;
+  }
+  s.easy = Curl().easy_init();
+  s.multi = Curl().multi_init();
   Prepare(s.easy, s.identity, s.call, s.headers);
-  curl_easy_setopt(s.easy, CURLOPT_WRITEFUNCTION, State::Body);
-  curl_easy_setopt(s.easy, CURLOPT_WRITEDATA, &s);
-  curl_easy_setopt(s.easy, CURLOPT_HEADERFUNCTION, State::Header);
-  curl_easy_setopt(s.easy, CURLOPT_HEADERDATA, &s);
-  curl_multi_add_handle(s.multi, s.easy);
+  Curl().easy_setopt(s.easy, CURLOPT_WRITEFUNCTION, State::Body);
+  Curl().easy_setopt(s.easy, CURLOPT_WRITEDATA, &s);
+  Curl().easy_setopt(s.easy, CURLOPT_HEADERFUNCTION, State::Header);
+  Curl().easy_setopt(s.easy, CURLOPT_HEADERDATA, &s);
+  Curl().multi_add_handle(s.multi, s.easy);
 }
 
 HttpStream::~HttpStream() {
-  curl_multi_remove_handle(state_->multi, state_->easy);
-  curl_easy_cleanup(state_->easy);
-  curl_multi_cleanup(state_->multi);
+  if (state_->easy == nullptr) return;
+  Curl().multi_remove_handle(state_->multi, state_->easy);
+  Curl().easy_cleanup(state_->easy);
+  Curl().multi_cleanup(state_->multi);
 }
 
 Result<void> HttpStream::Pump(TimePoint until) {
   State& s = *state_;
   int running = 0;
-  curl_multi_perform(s.multi, &running);
+  Curl().multi_perform(s.multi, &running);
   int left = 0;
-  while (CURLMsg* message = curl_multi_info_read(s.multi, &left)) {
+  while (CURLMsg* message = Curl().multi_info_read(s.multi, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     s.done = true;
     s.result = message->data.result;
   }
   if (s.done) return {};
   if (std::chrono::steady_clock::now() >= until) return Error::Timeout("nothing more from " + s.call.url);
-  curl_multi_poll(s.multi, nullptr, 0, static_cast<int>(std::max(1L, std::min(MillisecondsUntil(until), 1000L))), nullptr);
+  Curl().multi_poll(s.multi, nullptr, 0, static_cast<int>(std::max(1L, std::min(MillisecondsUntil(until), 1000L))), nullptr);
   return {};
 }
 

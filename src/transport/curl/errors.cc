@@ -128,10 +128,10 @@ Error ConnectError(const Settings& settings, const Failure& failure) {
 Failure ReadFailure(CURL* easy, CURLcode code, const char* detail) {
   Failure failure;
   failure.code = code;
-  failure.detail = detail != nullptr && *detail != '\0' ? detail : curl_easy_strerror(code);
-  curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &failure.os_error);
-  curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &failure.verify_result);
-  curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &failure.connect_code);
+  failure.detail = detail != nullptr && *detail != '\0' ? detail : Curl().easy_strerror(code);
+  Curl().easy_getinfo(easy, CURLINFO_OS_ERRNO, &failure.os_error);
+  Curl().easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &failure.verify_result);
+  Curl().easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &failure.connect_code);
   return failure;
 }
 

@@ -1,7 +1,6 @@
 #include "transport/curl/io_loop.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -24,15 +23,10 @@ constexpr std::chrono::milliseconds kPatienceWithShortRequests{5000};
 constexpr std::chrono::minutes kTlsCheck{5};
 // A caller sends its request itself where so few are under way: where there are many, the loop has much to send at once.
 constexpr std::size_t kMostSentHere = 4;
-// A connection that carried other requests this lately will do so again: its only reader does not receive itself.
-constexpr std::chrono::seconds kSharedLately{1};
-// How often it is looked whether a reader that receives itself still does, and when it counts as gone. Meanwhile the server's pings wait.
+// How often it is looked whether a reader that receives itself still does.
 constexpr std::chrono::seconds kReceiverCheck{5};
-constexpr std::chrono::seconds kReceiverAway{1};
 // Rounds of libcurl without a look at sockets and orders.
 constexpr int kMostRounds = 32;
-// What one connection may read before the others get their turn.
-constexpr std::size_t kMostRead = std::size_t{1} << 20;
 // More than a record of TLS holds.
 constexpr std::size_t kInput = 32 * 1024;
 
@@ -41,7 +35,6 @@ Error ClosedError() { return Error(ErrorKind::kClosed, "the client was closed");
 }  // namespace
 
 Result<std::shared_ptr<IoLoop>> IoLoop::Start(std::shared_ptr<const Settings> settings) {
-  InitCurl();
   std::shared_ptr<IoLoop> loop(new IoLoop(std::move(settings)));
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;  // each write is an event, and nobody has to read it
@@ -201,13 +194,14 @@ int IoLoop::WaitTime() {
   };
   for (const std::unique_ptr<Pool>& pool : pools_) {
     if (pool->timer()) sooner(*pool->timer());
+    if (pool->dial() != nullptr) sooner(pool->dial()->next());
     for (const std::unique_ptr<Link>& link : pool->links()) {
       if (link->more && link->receiver == nullptr) return 0;
       if (link->receiver != nullptr) sooner(now_ + kReceiverCheck);
     }
   }
   if (settings_->options.tls != nullptr && open_ > 0) sooner(next_tls_check_);
-  if (!waiting_.empty() && current_ != nullptr && current_->opening() == nullptr) sooner(MoreConnections(waiting_.front().since));
+  if (!waiting_.empty() && current_ != nullptr && !current_->opens()) sooner(MoreConnections(waiting_.front().since));
   if (!until) return -1;
   const auto left = *until - std::chrono::steady_clock::now();
   if (left <= left.zero()) return 0;
@@ -241,6 +235,7 @@ void IoLoop::Handle(Command& command) {
 void IoLoop::RunTimers() {
   for (std::size_t p = 0; p < pools_.size(); ++p) {
     Pool& pool = *pools_[p];
+    if (pool.dial() != nullptr && pool.dial()->next() <= now_) StepDial(pool);
     for (int i = 0; i < kMostRounds && pool.timer(); ++i) {
       const bool more = pool.RunTimer();
       CollectDone(pool);
@@ -250,29 +245,44 @@ void IoLoop::RunTimers() {
 }
 
 void IoLoop::CollectDone(Pool& pool) {
+  if (pool.multi() == nullptr) return;
   int left = 0;
-  while (const CURLMsg* message = curl_multi_info_read(pool.multi(), &left)) {
+  while (const CURLMsg* message = Curl().multi_info_read(pool.multi(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode code = message->data.result;
     if (pool.opening() != nullptr && message->easy_handle == pool.opening()->easy.get()) {
-      OpeningDone(pool, code);
+      const Opening& opening = *pool.opening();
+      if (code == CURLE_OK) {
+        OpeningDone(pool);
+      } else {
+        OpeningFailed(pool, opening.since, ToError(*settings_, ReadFailure(opening.easy.get(), code, opening.detail)));
+      }
       continue;
     }
     char* transfer = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+    Curl().easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
     Finish(*reinterpret_cast<Transfer*>(transfer), code);
   }
 }
 
-void IoLoop::OpeningDone(Pool& pool, CURLcode code) {
-  if (code != CURLE_OK) {
-    const Opening& opening = *pool.opening();
-    const TimePoint since = opening.since;
-    const Error error = ToError(*settings_, ReadFailure(opening.easy.get(), code, opening.detail));
-    pool.AbandonOpening();
-    if (&pool == current_ && !pool.HasUsableLink()) FailWaiting(since, error);
-    return;
+void IoLoop::StepDial(Pool& pool) {
+  const Dial& dial = *pool.dial();
+  switch (pool.dial()->Step(now_)) {
+    case Dial::State::kUnderWay:
+      return;
+    case Dial::State::kDone:
+      return OpeningDone(pool);
+    case Dial::State::kFailed:
+      return OpeningFailed(pool, dial.since(), ToError(*settings_, dial.failure()));
   }
+}
+
+void IoLoop::OpeningFailed(Pool& pool, TimePoint since, const Error& error) {
+  pool.AbandonOpening();
+  if (&pool == current_ && !pool.HasUsableLink()) FailWaiting(since, error);
+}
+
+void IoLoop::OpeningDone(Pool& pool) {
   Link* link = pool.FinishOpening(*this);
   if (link == nullptr) return;
   Watched& watched = watched_[static_cast<std::size_t>(link->fd)];
@@ -312,6 +322,18 @@ void IoLoop::Watch(Pool& pool, int fd, int what) {
   Register(fd, watched, watched.wanted);
 }
 
+void IoLoop::WatchDial(Pool& pool, int fd) {
+  if (fd < 0) return;  // it will say so
+  const auto index = static_cast<std::size_t>(fd);
+  if (index >= watched_.size()) watched_.resize(index + 16);
+  watched_[index] = Watched{.pool = &pool, .dial = true};
+  Register(fd, watched_[index], EPOLLIN);
+}
+
+void IoLoop::Forget(int fd) {
+  if (fd >= 0) watched_[static_cast<std::size_t>(fd)] = Watched();  // the kernel forgets it by itself
+}
+
 void IoLoop::Opened(Connection& connection) {
   const auto index = static_cast<std::size_t>(connection.fd);
   if (index >= watched_.size()) watched_.resize(index + 16);
@@ -332,6 +354,7 @@ void IoLoop::OnEvent(int fd, std::uint32_t events) {
   const auto index = static_cast<std::size_t>(fd);
   if (index >= watched_.size() || watched_[index].pool == nullptr) return;
   Watched& watched = watched_[index];
+  if (watched.dial) return StepDial(*watched.pool);
   if (Link* link = watched.link) {
     if (link->receiver != nullptr) return;  // its reader sees it too
     if (events == static_cast<std::uint32_t>(EPOLLOUT)) {
@@ -355,164 +378,6 @@ void IoLoop::OnEvent(int fd, std::uint32_t events) {
   CollectDone(pool);
 }
 
-// ---- HTTP/2 ----
-
-void IoLoop::Read(Link& link) {
-  link.more = false;
-  for (std::size_t total = 0;;) {
-    const Wire::Outcome outcome = link.wire.Read(input_.data(), input_.size());
-    if (outcome.state == Wire::State::kWait) return;
-    if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire.failure());
-    link.last_read = now_;
-    if (!link.session.Receive({input_.data(), outcome.bytes})) {
-      (void)link.wire.Write(link.session.output());  // it says what was wrong
-      return EndLink(link, std::nullopt);
-    }
-    if (!link.wire.pending()) return;
-    total += outcome.bytes;
-    if (total >= kMostRead) {
-      link.more = true;
-      return;
-    }
-  }
-}
-
-void IoLoop::Flush(Link& link) {
-  Watched& watched = watched_[static_cast<std::size_t>(link.fd)];
-  while (!link.session.output().empty()) {
-    const Wire::Outcome outcome = link.wire.Write(link.session.output());
-    if (outcome.state == Wire::State::kWait) {
-      if (link.receiver != nullptr) TakeBack(link);
-      return Register(link.fd, watched, static_cast<std::uint32_t>(EPOLLIN) | EPOLLOUT);
-    }
-    if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire.failure());
-    link.session.Sent(outcome.bytes);
-  }
-  if (link.receiver == nullptr) Register(link.fd, watched, EPOLLIN);
-}
-
-void IoLoop::TendLinks() {
-  for (const std::unique_ptr<Pool>& pool : pools_) {
-    const std::vector<std::unique_ptr<Link>>& links = pool->links();
-    for (std::size_t i = links.size(); i-- > 0;) {
-      Link& link = *links[i];
-      const std::size_t before = links.size();
-      if (link.receiver != nullptr && !MayReceive(link, *link.receiver)) TakeBack(link);
-      if (link.more && link.receiver == nullptr) Read(link);
-      if (links.size() == before && !link.session.output().empty()) Flush(link);
-      if (links.size() == before && (link.session.over() || (link.session.retired() && link.session.active().empty()))) {
-        EndLink(link, std::nullopt);
-      }
-    }
-  }
-}
-
-void IoLoop::EndLink(Link& link, const std::optional<Error>& cause) {
-  if (link.receiver != nullptr) TakeBack(link);
-  link.session.End(cause);
-  link.pool->CloseLink(link);
-}
-
-// ---- Readers that receive themselves ----
-
-std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bool did_before, char* buffer, std::size_t size) {
-  // Who did so before may still have the connection: the loop does not look at it, so giving up is no choice.
-  if (did_before) {
-    io_.Lock();
-  } else if (!io_.TryLock()) {
-    return std::nullopt;
-  }
-  now_ = std::chrono::steady_clock::now();
-  Link* link = LinkOf(*call);
-  bool wake = false;
-  bool came = false;
-  {
-    // Since the reader looked, the loop may have delivered all that will come until it is read: nothing at the socket would tell.
-    MutexLock lock(call->mu);
-    came = call->closed || call->buffer.size() > call->used;
-  }
-  if (link == nullptr || came || !MayReceive(*link, *call) || now_ - link->shared_at < kSharedLately) {
-    const bool mine = link != nullptr && link->receiver == call;
-    if (mine) TakeBack(*link);
-    io_.Unlock();
-    if (mine) Wake();
-    return std::nullopt;
-  }
-  if (link->receiver == nullptr) {
-    link->receiver = call;
-    ++receiving_;
-    Register(link->fd, watched_[static_cast<std::size_t>(link->fd)], 0);
-    wake = true;  // it has a timer more
-  }
-  link->session.Credit(*call);
-  if (!link->session.output().empty()) TendLinks();
-  bool readable = false;
-  if (link = LinkOf(*call); link != nullptr && link->receiver == call) {
-    readable = link->more;
-    link->receiver_waits = !readable;
-  }
-  const int fd = link != nullptr && link->receiver_waits ? link->fd : -1;
-  io_.Unlock();
-  if (wake) Wake();
-
-  if (fd >= 0) {
-    pollfd waits[2] = {{fd, POLLIN, 0}, {call->at_socket.fd(), POLLIN, 0}};
-    (void)poll(waits, 2, -1);
-    readable = waits[0].revents != 0;
-    if (waits[1].revents != 0) call->at_socket.Clear();
-  }
-
-  std::size_t got = 0;
-  io_.Lock();
-  now_ = std::chrono::steady_clock::now();
-  // The connection may be the loop's again, or gone; then the descriptor may belong to another one already.
-  if (link = LinkOf(*call); link != nullptr && link->receiver == call) {
-    link->receiver_waits = false;
-    call->direct = buffer;
-    call->direct_room = size;
-    if (readable) Read(*link);
-    TendLinks();
-    got = static_cast<std::size_t>(std::exchange(call->direct, nullptr) - buffer);
-    call->direct_room = 0;
-  }
-  link = LinkOf(*call);
-  // Bytes that the socket does not know of wake nobody by themselves.
-  wake = again_ || !waiting_.empty() || link == nullptr || link->receiver != call;
-  io_.Unlock();
-  if (wake) Wake();
-  return got;
-}
-
-Link* IoLoop::LinkOf(const Call& call) const {
-  if (call.stream.session == nullptr) return nullptr;
-  for (const std::unique_ptr<Pool>& pool : pools_) {
-    for (const std::unique_ptr<Link>& link : pool->links()) {
-      if (&link->session == call.stream.session) return link.get();
-    }
-  }
-  return nullptr;
-}
-
-bool IoLoop::MayReceive(const Link& link, const Call& call) const {
-  return link.session.active().size() == 1 && link.session.active()[0].get() == &call && !call.over && !link.session.over() &&
-         !link.session.retired();
-}
-
-void IoLoop::TakeBackForgotten() {
-  for (const std::unique_ptr<Pool>& pool : pools_) {
-    for (const std::unique_ptr<Link>& link : pool->links()) {
-      if (link->receiver != nullptr && !link->receiver_waits && now_ - link->last_read > kReceiverAway) TakeBack(*link);
-    }
-  }
-}
-
-void IoLoop::TakeBack(Link& link) {
-  const std::shared_ptr<Call> receiver = std::exchange(link.receiver, nullptr);
-  --receiving_;
-  Register(link.fd, watched_[static_cast<std::size_t>(link.fd)], EPOLLIN);
-  if (std::exchange(link.receiver_waits, false)) receiver->at_socket.Set();
-}
-
 // ---- Calls ----
 
 TimePoint IoLoop::MoreConnections(TimePoint since) const {
@@ -530,20 +395,21 @@ TimePoint IoLoop::MoreConnections(TimePoint since) const {
 bool IoLoop::StartCall(const std::shared_ptr<Call>& call, TimePoint since) {
   Pool& pool = PoolFor(call->material);
   if (pool.http1()) {
-    if (pool.Start(call) == nullptr) Done(*call, Error::Internal("libcurl takes no request: memory may be short"));
+    if (Result<void> started = pool.Start(call); !started) Done(*call, started.error());
     return true;
   }
   if (Link* link = pool.FreeLink()) {
     StartOn(*link, call);
     return true;
   }
-  if (pool.opening() != nullptr) return false;
+  if (pool.opens()) return false;
   if (pool.HasUsableLink()) {
     if (now_ < MoreConnections(since)) return false;
     last_opened_ = now_;
   }
-  if (pool.Open(now_)) return false;
-  Done(*call, Error::Internal("libcurl takes no request: memory may be short"));
+  const Result<void> opens = pool.Open(now_);
+  if (opens) return false;
+  Done(*call, opens.error());
   return true;
 }
 
@@ -649,7 +515,7 @@ void IoLoop::ResumeCall(Call& call) {
   PausedChanged(-1);
   // libcurl hands over all that it kept meanwhile, and it is better here than in its buffer, which it copies with each pause.
   transfer->flushing = true;
-  const CURLcode code = curl_easy_pause(transfer->easy.get(), CURLPAUSE_CONT);
+  const CURLcode code = Curl().easy_pause(transfer->easy.get(), CURLPAUSE_CONT);
   transfer->flushing = false;
   if (code != CURLE_OK) Finish(*transfer, code);
 }
@@ -734,45 +600,6 @@ void IoLoop::EndAll() {
     if (command.kind == Kind::kStart) Done(*command.call, ClosedError());
   }
   taken_.clear();
-}
-
-// ---- Health ----
-
-void IoLoop::WatchHealth(Link& link) {
-  link.last_read = now_;  // while nothing was asked, nothing had to come
-  link.pinged_at.reset();
-  const TimePoint due = now_ + settings_->options.read_idle_timeout;
-  if (!next_check_ || due < *next_check_) next_check_ = due;
-}
-
-void IoLoop::CheckHealth() {
-  const HttpTransportOptions& options = settings_->options;
-  next_check_.reset();
-  std::vector<Link*> lost;
-  for (const std::unique_ptr<Pool>& pool : pools_) {
-    for (const std::unique_ptr<Link>& link : pool->links()) {
-      if (link->session.active().empty()) continue;
-      if (link->pinged_at && link->last_read > *link->pinged_at) link->pinged_at.reset();
-      if (!link->pinged_at && link->last_read + options.read_idle_timeout <= now_) {
-        link->session.Ping();
-        link->pinged_at = now_;
-      }
-      const TimePoint due = link->pinged_at ? *link->pinged_at + options.ping_timeout : link->last_read + options.read_idle_timeout;
-      if (due <= now_) {
-        lost.push_back(link.get());
-        continue;
-      }
-      // The answer to a ping may come soon, and silence begin anew.
-      const TimePoint look = std::min(due, now_ + options.read_idle_timeout);
-      if (!next_check_ || look < *next_check_) next_check_ = look;
-    }
-  }
-  for (Link* link : lost) {
-    EndLink(*link, TransportError(transport_reason::kConnectionLost,
-                                  fmt::format("the connection to {} was lost: nothing came for {} ms, not even an answer to a ping",
-                                              settings_->endpoint.HostPort(), (options.read_idle_timeout + options.ping_timeout).count())));
-  }
-  TendLinks();
 }
 
 }  // namespace kube::internal

@@ -48,6 +48,9 @@ class IoLoop : public CallOwner {
 
   // ---- For pools ----
   void Watch(Pool& pool, int fd, int what);
+  void WatchDial(Pool& pool, int fd);
+  // Before it is closed.
+  void Forget(int fd);
   void Opened(Connection& connection);
   void Used();
   void Closed(Connection& connection);
@@ -73,6 +76,7 @@ class IoLoop : public CallOwner {
     Pool* pool = nullptr;
     Connection* connection = nullptr;
     Link* link = nullptr;          // where it is HTTP/2
+    bool dial = false;             // of the pool's
     std::uint32_t wanted = 0;      // by libcurl
     std::uint32_t registered = 0;  // with epoll
   };
@@ -91,7 +95,9 @@ class IoLoop : public CallOwner {
   void OnEvent(int fd, std::uint32_t events);
   void RunTimers();
   void CollectDone(Pool& pool);
-  void OpeningDone(Pool& pool, CURLcode code);
+  void StepDial(Pool& pool);
+  void OpeningDone(Pool& pool);
+  void OpeningFailed(Pool& pool, TimePoint since, const Error& error);
 
   // ---- HTTP/2 ----
   void Read(Link& link);

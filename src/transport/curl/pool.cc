@@ -22,64 +22,62 @@ constexpr std::size_t kIdleHandles = 256;
 
 bool SameName(std::string_view a, std::string_view b) { return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0; }
 
-void SetKeepAlive(int fd, const HttpTransportOptions& options) {
-  const auto set = [&](int level, int name, int value) { (void)setsockopt(fd, level, name, &value, sizeof value); };
-  const auto seconds = [](std::chrono::milliseconds time) {
-    return static_cast<int>(std::max<std::int64_t>((time.count() + 999) / 1000, 1));
-  };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, seconds(options.read_idle_timeout));
-  set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(seconds(options.ping_timeout) / 3, 1));
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, (seconds(options.read_idle_timeout) + seconds(options.ping_timeout)) * 1000);
-}
-
 // Headers that libcurl writes by itself, and nobody else.
 bool OwnHeader(std::string_view name) { return SameName(name, "Content-Length") || SameName(name, "Transfer-Encoding"); }
+
+Error NoHandle() { return Error::Internal("libcurl takes no request: memory may be short"); }
 
 }  // namespace
 
 Pool::Pool(IoLoop& loop, std::shared_ptr<const Settings> settings, std::shared_ptr<const TlsMaterial> material)
-    : loop_(loop), settings_(std::move(settings)), material_(std::move(material)), multi_(curl_multi_init()) {
+    : loop_(loop), settings_(std::move(settings)), material_(std::move(material)) {
   http1_ = !settings_->endpoint.tls || settings_->options.disable_http2;
-  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, 256L);
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Pool::OnSocketChange);
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Pool::OnTimerChange);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
 }
 
 Pool::~Pool() {
   AbandonOpening();
   idle_.clear();
-  curl_multi_cleanup(multi_);
+  if (multi_ != nullptr) Curl().multi_cleanup(multi_);
+}
+
+Result<void> Pool::NeedCurl() {
+  if (multi_ != nullptr) return {};
+  if (Result<void> loaded = LoadCurl(); !loaded) return loaded;
+  multi_ = Curl().multi_init();
+  if (multi_ == nullptr) return NoHandle();
+  Curl().multi_setopt(multi_, CURLMOPT_MAXCONNECTS, 256L);
+  Curl().multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Pool::OnSocketChange);
+  Curl().multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+  Curl().multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Pool::OnTimerChange);
+  Curl().multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+  return {};
 }
 
 std::unique_ptr<Transfer> Pool::NewTransfer() {
   auto transfer = std::make_unique<Transfer>();
   transfer->pool = this;
-  transfer->easy.reset(curl_easy_init());
+  transfer->easy.reset(Curl().easy_init());
   if (transfer->easy == nullptr) return nullptr;
   CURL* easy = transfer->easy.get();
   SetConnectionOptions(easy, *settings_, material_.get(), transfer->connect_to);
-  curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer.get());
-  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->detail);
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBuffer);
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Pool::OnHeader);
-  curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer.get());
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Pool::OnBody);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer.get());
-  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Pool::OnReady);
-  curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer.get());
+  Curl().easy_setopt(easy, CURLOPT_PRIVATE, transfer.get());
+  Curl().easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->detail);
+  Curl().easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBuffer);
+  Curl().easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Pool::OnHeader);
+  Curl().easy_setopt(easy, CURLOPT_HEADERDATA, transfer.get());
+  Curl().easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Pool::OnBody);
+  Curl().easy_setopt(easy, CURLOPT_WRITEDATA, transfer.get());
+  Curl().easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Pool::OnReady);
+  Curl().easy_setopt(easy, CURLOPT_PREREQDATA, transfer.get());
   SetSocketOptions(easy);
   return transfer;
 }
 
 void Pool::SetSocketOptions(CURL* easy) {
-  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Pool::OnOpen);
-  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
-  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Pool::OnClose);
-  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
+  Curl().easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Pool::OnOpen);
+  Curl().easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
+  Curl().easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Pool::OnClose);
+  Curl().easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
 }
 
 std::unique_ptr<Transfer> Pool::TakeTransfer() {
@@ -95,20 +93,20 @@ void Pool::SetMethod(Transfer& transfer, const HttpRequest& request) {
   const bool with_body = !request.body.empty() || method == "POST" || method == "PUT" || method == "PATCH";
   if (method != transfer.method || with_body != transfer.body_set) {
     if (with_body) {
-      curl_easy_setopt(easy, CURLOPT_POST, 1L);
+      Curl().easy_setopt(easy, CURLOPT_POST, 1L);
     } else if (method == "HEAD") {
-      curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+      Curl().easy_setopt(easy, CURLOPT_NOBODY, 1L);
     } else {
-      curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+      Curl().easy_setopt(easy, CURLOPT_HTTPGET, 1L);
     }
     const bool usual = with_body ? method == "POST" : method == "GET" || method == "HEAD";
-    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, usual ? nullptr : method.c_str());
+    Curl().easy_setopt(easy, CURLOPT_CUSTOMREQUEST, usual ? nullptr : method.c_str());
     transfer.method = method;
     transfer.body_set = with_body;
   }
   if (with_body) {
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request.body.data());
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    Curl().easy_setopt(easy, CURLOPT_POSTFIELDS, request.body.data());
+    Curl().easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   }
 }
 
@@ -135,7 +133,7 @@ void Pool::SetHeaders(Transfer& transfer, const HttpRequest& request) {
   if (with_body && !content_type) (void)Append(list, "Content-Type:");
   if (with_body) (void)Append(list, "Expect:");
   if (!host && transfer.connect_to != nullptr) (void)Append(list, "Host: " + settings_->authority);
-  curl_easy_setopt(transfer.easy.get(), CURLOPT_HTTPHEADER, list.get());
+  Curl().easy_setopt(transfer.easy.get(), CURLOPT_HTTPHEADER, list.get());
   transfer.headers = std::move(list);
   transfer.headers_of = wanted;
   transfer.headers_with_body = with_body;
@@ -146,7 +144,7 @@ void Pool::SetTarget(Transfer& transfer, const HttpRequest& request) {
   target.clear();
   if (settings_->absolute_target()) target.append("http://").append(settings_->authority);
   target.append(settings_->endpoint.path).append(request.target);
-  curl_easy_setopt(transfer.easy.get(), CURLOPT_REQUEST_TARGET, target.c_str());
+  Curl().easy_setopt(transfer.easy.get(), CURLOPT_REQUEST_TARGET, target.c_str());
 }
 
 void Pool::Prepare(Transfer& transfer, const HttpRequest& request) {
@@ -157,7 +155,7 @@ void Pool::Prepare(Transfer& transfer, const HttpRequest& request) {
   // Who asks for an encoding gets it as it is, as in Go.
   const std::string encoding = AsksForGzip(*settings_, request) ? "gzip" : "";
   if (transfer.encoding != encoding) {
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, encoding.empty() ? nullptr : encoding.c_str());
+    Curl().easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, encoding.empty() ? nullptr : encoding.c_str());
     transfer.encoding = encoding;
   }
   transfer.detail[0] = '\0';
@@ -167,20 +165,21 @@ void Pool::Prepare(Transfer& transfer, const HttpRequest& request) {
   transfer.not_repeatable = false;
 }
 
-Transfer* Pool::Start(std::shared_ptr<Call> call) {
+Result<void> Pool::Start(std::shared_ptr<Call> call) {
+  if (Result<void> ready = NeedCurl(); !ready) return ready;
   std::unique_ptr<Transfer> transfer = TakeTransfer();
-  if (transfer == nullptr) return nullptr;
+  if (transfer == nullptr) return NoHandle();
   Prepare(*transfer, call->request);
-  if (curl_multi_add_handle(multi_, transfer->easy.get()) != CURLM_OK) return nullptr;
+  if (Curl().multi_add_handle(multi_, transfer->easy.get()) != CURLM_OK) return NoHandle();
   transfer->call = std::move(call);
   transfer->call->transfer = transfer.get();
   transfer->slot = active_.size();
   active_.push_back(transfer.release());
-  return active_.back();
+  return {};
 }
 
 void Pool::Remove(Transfer& transfer) {
-  curl_multi_remove_handle(multi_, transfer.easy.get());
+  Curl().multi_remove_handle(multi_, transfer.easy.get());
   Attach(transfer, nullptr);
   transfer.call->transfer = nullptr;
   transfer.call = nullptr;
@@ -193,27 +192,65 @@ void Pool::Remove(Transfer& transfer) {
 
 // ---- HTTP/2 ----
 
-bool Pool::Open(TimePoint now) {
+Result<void> Pool::Open(TimePoint now) {
+  if (settings_->proxy) return OpenByProxy(now);
+  if (context_ == nullptr) {
+    Failure failure;
+    context_ = MakeSslContext(material_.get(), failure);
+    if (context_ == nullptr) return ToError(*settings_, failure);
+  }
+  dial_ = std::make_unique<Dial>(settings_, material_.get(), context_.get(), now);
+  loop_.WatchDial(*this, dial_->fd());
+  return {};
+}
+
+Link* Pool::FinishDial(CallOwner& owner) {
+  Descriptor socket = dial_->TakeSocket();
+  Ssl ssl = dial_->TakeSsl();
+  DropDial();
+  const unsigned char* protocol = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl.get(), &protocol, &size);
+  if (std::string_view(reinterpret_cast<const char*>(protocol), size) != "h2") {
+    http1_ = true;
+    return nullptr;
+  }
+  auto connection = std::make_unique<Connection>();
+  connection->pool = this;
+  connection->fd = socket.release();
+  loop_.Opened(*connection);
+  connections_.push_back(std::move(connection));
+  links_.push_back(std::make_unique<Link>(*this, *settings_, owner, connections_.back()->fd, std::move(ssl), nullptr));
+  return links_.back().get();
+}
+
+void Pool::DropDial() {
+  loop_.Forget(dial_->fd());
+  dial_.reset();
+}
+
+Result<void> Pool::OpenByProxy(TimePoint now) {
+  if (Result<void> ready = NeedCurl(); !ready) return ready;
   auto opening = std::make_unique<Opening>();
   opening->pool = this;
   opening->since = now;
-  opening->easy.reset(curl_easy_init());
+  opening->easy.reset(Curl().easy_init());
   CURL* easy = opening->easy.get();
-  if (easy == nullptr) return false;
+  if (easy == nullptr) return NoHandle();
   SetConnectionOptions(easy, *settings_, material_.get(), opening->connect_to);
   SetSocketOptions(easy);
-  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, opening->detail);
-  curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
-  curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+  Curl().easy_setopt(easy, CURLOPT_ERRORBUFFER, opening->detail);
+  Curl().easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+  Curl().easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
   // What is offered to the server is said here: libcurl would speak HTTP/2 itself.
-  curl_easy_setopt(easy, CURLOPT_SSL_ENABLE_ALPN, 0L);
-  curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &Pool::OnTlsContext);
-  curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, opening.get());
-  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Pool::OnConnected);
-  curl_easy_setopt(easy, CURLOPT_PREREQDATA, opening.get());
-  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) return false;
+  Curl().easy_setopt(easy, CURLOPT_SSL_ENABLE_ALPN, 0L);
+  Curl().easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &Pool::OnTlsContext);
+  Curl().easy_setopt(easy, CURLOPT_SSL_CTX_DATA, opening.get());
+  Curl().easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Pool::OnConnected);
+  Curl().easy_setopt(easy, CURLOPT_PREREQDATA, opening.get());
+  if (Curl().multi_add_handle(multi_, easy) != CURLM_OK) return NoHandle();
   opening_ = std::move(opening);
-  return true;
+  return {};
 }
 
 CURLcode Pool::OnTlsContext(CURL* /*easy*/, void* context, void* opening) {
@@ -229,37 +266,41 @@ CURLcode Pool::OnTlsContext(CURL* /*easy*/, void* context, void* opening) {
 int Pool::OnConnected(void* opening, char* /*ip*/, char* /*local_ip*/, int /*port*/, int /*local_port*/) {
   auto& self = *static_cast<Opening*>(opening);
   const curl_tlssessioninfo* tls = nullptr;
-  curl_easy_getinfo(self.easy.get(), CURLINFO_TLS_SSL_PTR, &tls);
+  Curl().easy_getinfo(self.easy.get(), CURLINFO_TLS_SSL_PTR, &tls);
   if (tls != nullptr && tls->backend == CURLSSLBACKEND_OPENSSL) self.ssl = static_cast<SSL*>(tls->internals);
   return CURL_PREREQFUNC_OK;
 }
 
 Link* Pool::FinishOpening(CallOwner& owner) {
+  if (dial_ != nullptr) return FinishDial(owner);
   const unsigned char* protocol = nullptr;
   unsigned size = 0;
   if (opening_->ssl != nullptr) SSL_get0_alpn_selected(opening_->ssl, &protocol, &size);
   curl_socket_t fd = CURL_SOCKET_BAD;
-  curl_easy_getinfo(opening_->easy.get(), CURLINFO_ACTIVESOCKET, &fd);
+  Curl().easy_getinfo(opening_->easy.get(), CURLINFO_ACTIVESOCKET, &fd);
   const std::string_view chosen(reinterpret_cast<const char*>(protocol), size);
   if (chosen != "h2" || fd == CURL_SOCKET_BAD) {
     http1_ = true;
     AbandonOpening();
     return nullptr;
   }
-  const bool direct = !settings_->proxy || settings_->proxy->kind != Proxy::Kind::kHttps;
-  links_.push_back(std::make_unique<Link>(std::move(opening_), *settings_, owner, fd, direct));
+  links_.push_back(std::make_unique<Link>(*this, *settings_, owner, fd, nullptr, std::move(opening_)));
   return links_.back().get();
 }
 
 void Pool::AbandonOpening() {
+  if (dial_ != nullptr) DropDial();
   if (opening_ == nullptr) return;
-  curl_multi_remove_handle(multi_, opening_->easy.get());
+  Curl().multi_remove_handle(multi_, opening_->easy.get());
   opening_.reset();
 }
 
 void Pool::CloseLink(Link& link) {
-  curl_multi_remove_handle(multi_, link.opening->easy.get());
+  const bool mine = link.opening == nullptr;
+  const int fd = link.fd;
+  if (!mine) Curl().multi_remove_handle(multi_, link.opening->easy.get());
   std::erase_if(links_, [&](const std::unique_ptr<Link>& one) { return one.get() == &link; });
+  if (mine) (void)OnClose(this, fd);
 }
 
 Link* Pool::FreeLink() const {
@@ -284,13 +325,13 @@ bool Pool::RunTimer() {
   if (!timer_ || *timer_ > std::chrono::steady_clock::now()) return false;
   timer_.reset();
   int running = 0;
-  curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+  Curl().multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
   return timer_ && *timer_ <= std::chrono::steady_clock::now();
 }
 
 void Pool::OnSocket(int fd, int bits) {
   int running = 0;
-  curl_multi_socket_action(multi_, fd, bits, &running);
+  Curl().multi_socket_action(multi_, fd, bits, &running);
 }
 
 void Pool::Attach(Transfer& transfer, Connection* connection) {

@@ -1,7 +1,7 @@
 // Pool: the connections of one set of certificates, and the requests on them.
 //
-// libcurl opens all connections (one multi handle) and carries the requests of HTTP/1.1. Where the server chose HTTP/2, the connection is
-// a Link: read and written here, with a session of our own.
+// Connections are opened by a Dial, or by libcurl where a proxy is in between. Where the server chose HTTP/2, the connection is a Link:
+// read and written here, with a session of our own. Else libcurl carries the requests, by HTTP/1.1 and on connections that it opens itself.
 //
 // A transport has one current pool. When the certificates change, or connections shall not be used again, it gets a new one, and the old
 // one goes when its last request is over.
@@ -25,6 +25,8 @@
 #include "transport/curl/settings.h"
 #include "transport/curl/wire.h"
 #include "transport/http2/session.h"
+#include "transport/tls/dial.h"
+#include "transport/tls/tls_socket.h"
 
 namespace kube::internal {
 
@@ -32,9 +34,7 @@ class IoLoop;
 class Pool;
 struct Transfer;
 
-using TimePoint = std::chrono::steady_clock::time_point;
-
-// One socket of libcurl's that leads to the server, or to the proxy.
+// One socket that leads to the server, or to the proxy.
 struct Connection {
   Pool* pool = nullptr;
   int fd = -1;
@@ -75,7 +75,7 @@ struct Transfer {
   bool not_repeatable = false;  // libcurl wanted to send it a second time, and it must not be
 };
 
-// A connection that is being opened, to see what the server speaks.
+// A connection that libcurl opens by a proxy, to see what the server speaks.
 struct Opening {
   Pool* pool = nullptr;
   Easy easy;
@@ -88,16 +88,17 @@ struct Opening {
 
 // A connection with HTTP/2.
 struct Link {
-  Link(std::unique_ptr<Opening> opened, const Settings& settings, CallOwner& owner, int socket, bool direct)
-      : pool(opened->pool),
+  // Of a Dial, which gave `ssl`, or of libcurl's, which has `opened`.
+  Link(Pool& owned_by, const Settings& settings, CallOwner& owner, int socket, Ssl ssl, std::unique_ptr<Opening> opened)
+      : pool(&owned_by),
         fd(socket),
         opening(std::move(opened)),
-        wire(settings, opening->easy.get(), opening->ssl, socket, direct),
+        wire(settings, std::move(ssl), opening == nullptr ? nullptr : opening->easy.get()),
         session(settings, owner) {}
 
   Pool* const pool;
   const int fd;
-  const std::unique_ptr<Opening> opening;  // libcurl closes the connection with it
+  const std::unique_ptr<Opening> opening;  // libcurl closes the connection with it; null: the pool does
   Wire wire;
   Http2Session session;
   TimePoint last_read{};
@@ -119,6 +120,7 @@ class Pool {
   ~Pool();
 
   const std::shared_ptr<const TlsMaterial>& material() const { return material_; }
+  // Null until something needs libcurl.
   CURLM* multi() const { return multi_; }
   const std::vector<std::unique_ptr<Connection>>& connections() const { return connections_; }
 
@@ -127,16 +129,19 @@ class Pool {
   bool http1() const { return http1_; }
   void SetHttp1() { http1_ = true; }
   const std::vector<Transfer*>& active() const { return active_; }
-  // Null, and the call is not started: libcurl failed, as for want of memory.
-  Transfer* Start(std::shared_ptr<Call> call);
+  // Errors: the call is not started. There is no libcurl, or it failed, as for want of memory.
+  Result<void> Start(std::shared_ptr<Call> call);
   // Takes it out of libcurl, wherever it is, and keeps the handle for the next one.
   void Remove(Transfer& transfer);
 
   // ---- HTTP/2 ----
   const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
-  // One at a time. False: libcurl failed.
-  bool Open(TimePoint now);
+  // One at a time. Errors: the certificates cannot be used; no libcurl, where that is needed.
+  Result<void> Open(TimePoint now);
+  // At most one of these.
+  Dial* dial() const { return dial_.get(); }
   const Opening* opening() const { return opening_.get(); }
+  bool opens() const { return dial_ != nullptr || opening_ != nullptr; }
   // The connection is there: null where the server speaks no HTTP/2.
   Link* FinishOpening(CallOwner& owner);
   void AbandonOpening();
@@ -155,6 +160,10 @@ class Pool {
 
  private:
   friend class IoLoop;
+  Result<void> NeedCurl();
+  Result<void> OpenByProxy(TimePoint now);
+  Link* FinishDial(CallOwner& owner);
+  void DropDial();
   std::unique_ptr<Transfer> NewTransfer();
   std::unique_ptr<Transfer> TakeTransfer();
   void SetSocketOptions(CURL* easy);
@@ -181,12 +190,14 @@ class Pool {
   IoLoop& loop_;
   const std::shared_ptr<const Settings> settings_;
   const std::shared_ptr<const TlsMaterial> material_;
+  SslContext context_;  // made for the first Dial
   CURLM* multi_ = nullptr;
   std::optional<TimePoint> timer_;
   bool http1_ = false;
   std::vector<Transfer*> active_;  // owned
   std::vector<std::unique_ptr<Transfer>> idle_;
   std::vector<std::unique_ptr<Connection>> connections_;
+  std::unique_ptr<Dial> dial_;
   std::unique_ptr<Opening> opening_;
   std::vector<std::unique_ptr<Link>> links_;
 };

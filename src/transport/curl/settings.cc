@@ -13,26 +13,26 @@ namespace {
 
 void SetBlob(CURL* easy, CURLoption option, const std::string& pem) {
   curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
-  curl_easy_setopt(easy, option, &blob);
+  Curl().easy_setopt(easy, option, &blob);
 }
 
 std::string BracketedName(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
 
 void SetTls(CURL* easy, const TlsMaterial& material, bool https_proxy) {
   const bool verify = !material.insecure;
-  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
-  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
+  Curl().easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
+  Curl().easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
   if (https_proxy) {
-    curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYPEER, verify ? 1L : 0L);
-    curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, verify ? 2L : 0L);
+    Curl().easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYPEER, verify ? 1L : 0L);
+    Curl().easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, verify ? 2L : 0L);
   }
   if (!material.ca_pem.empty()) {
     // Without a path: libcurl would trust the system's folder of roots as well.
     SetBlob(easy, CURLOPT_CAINFO_BLOB, material.ca_pem);
-    curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
+    Curl().easy_setopt(easy, CURLOPT_CAPATH, nullptr);
     if (https_proxy) {
       SetBlob(easy, CURLOPT_PROXY_CAINFO_BLOB, material.ca_pem);
-      curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
+      Curl().easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
     }
   }
   if (material.certificate != nullptr) {
@@ -49,13 +49,8 @@ bool IsToken(std::string_view text) {
 
 }  // namespace
 
-void InitCurl() {
-  static const CURLcode done = curl_global_init(CURL_GLOBAL_DEFAULT);
-  (void)done;
-}
-
 bool Append(Slist& list, const std::string& line) {
-  curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+  curl_slist* longer = Curl().slist_append(list.get(), line.c_str());
   if (longer == nullptr) return false;
   (void)list.release();
   list.reset(longer);
@@ -95,27 +90,27 @@ std::string ConnectUrl(const Settings& settings, const TlsMaterial* material) {
 
 void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMaterial* material, Slist& connect_to) {
   const HttpTransportOptions& options = settings.options;
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-  curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(options.connect_timeout.count(), 1)));
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  curl_easy_setopt(easy, CURLOPT_URL, ConnectUrl(settings, material).c_str());
+  Curl().easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  Curl().easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  Curl().easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  Curl().easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+  Curl().easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  Curl().easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(options.connect_timeout.count(), 1)));
+  Curl().easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  Curl().easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  Curl().easy_setopt(easy, CURLOPT_URL, ConnectUrl(settings, material).c_str());
 
   // The decision is made: libcurl shall not look at the environment.
-  curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+  Curl().easy_setopt(easy, CURLOPT_NOPROXY, "");
   if (settings.proxy) {
-    curl_easy_setopt(easy, CURLOPT_PROXY, settings.proxy->Url().c_str());
+    Curl().easy_setopt(easy, CURLOPT_PROXY, settings.proxy->Url().c_str());
     if (!settings.proxy->user.empty() || !settings.proxy->password.empty()) {
-      curl_easy_setopt(easy, CURLOPT_PROXYUSERNAME, settings.proxy->user.c_str());
-      curl_easy_setopt(easy, CURLOPT_PROXYPASSWORD, settings.proxy->password.c_str());
+      Curl().easy_setopt(easy, CURLOPT_PROXYUSERNAME, settings.proxy->user.c_str());
+      Curl().easy_setopt(easy, CURLOPT_PROXYPASSWORD, settings.proxy->password.c_str());
     }
-    curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    Curl().easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   } else {
-    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    Curl().easy_setopt(easy, CURLOPT_PROXY, "");
   }
 
   if (!settings.endpoint.tls || material == nullptr) return;
@@ -125,7 +120,7 @@ void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMateria
     const std::string port = std::to_string(settings.endpoint.port);
     if (Append(connect_to,
                fmt::format("{}:{}:{}:{}", BracketedName(material->server_name), port, BracketedName(settings.endpoint.host), port))) {
-      curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to.get());
+      Curl().easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to.get());
     }
   }
 }

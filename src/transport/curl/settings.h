@@ -11,6 +11,7 @@
 #include "kube/base/result.h"
 #include "kube/transport/http_transport.h"
 #include "transport/curl/endpoint.h"
+#include "transport/curl/libcurl.h"
 
 namespace kube::internal {
 
@@ -26,18 +27,15 @@ struct Settings {
 
 Result<std::shared_ptr<const Settings>> MakeSettings(HttpTransportOptions options);
 
-// Once per process.
-void InitCurl();
-
 struct SlistDeleter {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  void operator()(curl_slist* list) const { Curl().slist_free_all(list); }
 };
 using Slist = std::unique_ptr<curl_slist, SlistDeleter>;
 // Adds a line. False where memory is short.
 bool Append(Slist& list, const std::string& line);
 
 struct EasyDeleter {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  void operator()(CURL* easy) const { Curl().easy_cleanup(easy); }
 };
 using Easy = std::unique_ptr<CURL, EasyDeleter>;
 

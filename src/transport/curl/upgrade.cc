@@ -48,11 +48,11 @@ class Event {
 class CurlConnection : public UpgradedConnection {
  public:
   CurlConnection(std::shared_ptr<const Settings> settings, std::shared_ptr<const TlsMaterial> material)
-      : settings_(std::move(settings)), material_(std::move(material)), multi_(curl_multi_init()), easy_(curl_easy_init()) {}
+      : settings_(std::move(settings)), material_(std::move(material)), multi_(Curl().multi_init()), easy_(Curl().easy_init()) {}
   ~CurlConnection() override {
-    if (multi_ != nullptr && added_) curl_multi_remove_handle(multi_, easy_.get());
+    if (multi_ != nullptr && added_) Curl().multi_remove_handle(multi_, easy_.get());
     easy_.reset();
-    if (multi_ != nullptr) curl_multi_cleanup(multi_);
+    if (multi_ != nullptr) Curl().multi_cleanup(multi_);
   }
 
   // Opens the connection. By one thread, before anything else.
@@ -73,7 +73,7 @@ class CurlConnection : public UpgradedConnection {
       {
         MutexLock lock(mu_);
         if (closed_) return ClosedError();
-        code = curl_easy_recv(easy_.get(), buffer, size, &count);
+        code = Curl().easy_recv(easy_.get(), buffer, size, &count);
         if (code != CURLE_OK && code != CURLE_AGAIN) error = FailureOf(code);
       }
       if (error) return *std::move(error);
@@ -90,7 +90,7 @@ class CurlConnection : public UpgradedConnection {
       {
         MutexLock lock(mu_);
         if (closed_) return ClosedError();
-        code = curl_easy_send(easy_.get(), bytes.data(), bytes.size(), &count);
+        code = Curl().easy_send(easy_.get(), bytes.data(), bytes.size(), &count);
         if (code != CURLE_OK && code != CURLE_AGAIN) error = FailureOf(code);
       }
       if (error) return *std::move(error);
@@ -163,28 +163,28 @@ Result<void> CurlConnection::Connect(const Context& ctx) {
   if (multi_ == nullptr || easy_ == nullptr) return Error::Internal("libcurl gives no handle: memory may be short");
   CURL* easy = easy_.get();
   SetConnectionOptions(easy, *settings_, material_.get(), connect_to_);
-  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_);
-  curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
-  curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 5L);
-  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) return Error::Internal("libcurl takes no request: memory may be short");
+  Curl().easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_);
+  Curl().easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+  Curl().easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+  Curl().easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  Curl().easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
+  Curl().easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 5L);
+  if (Curl().multi_add_handle(multi_, easy) != CURLM_OK) return Error::Internal("libcurl takes no request: memory may be short");
   added_ = true;
-  const Context::Registration wake = ctx.OnDone([multi = multi_] { (void)curl_multi_wakeup(multi); });
+  const Context::Registration wake = ctx.OnDone([multi = multi_] { (void)Curl().multi_wakeup(multi); });
   for (;;) {
     int running = 0;
-    (void)curl_multi_perform(multi_, &running);
+    (void)Curl().multi_perform(multi_, &running);
     int left = 0;
-    if (const CURLMsg* message = curl_multi_info_read(multi_, &left); message != nullptr && message->msg == CURLMSG_DONE) {
+    if (const CURLMsg* message = Curl().multi_info_read(multi_, &left); message != nullptr && message->msg == CURLMSG_DONE) {
       if (message->data.result != CURLE_OK) return ToError(*settings_, ReadFailure(easy, message->data.result, detail_));
       break;
     }
     if (Result<void> go = ctx.Check(); !go) return go;
-    (void)curl_multi_poll(multi_, nullptr, 0, 10'000, nullptr);
+    (void)Curl().multi_poll(multi_, nullptr, 0, 10'000, nullptr);
   }
   curl_socket_t socket = CURL_SOCKET_BAD;
-  curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket);
+  Curl().easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket);
   if (socket == CURL_SOCKET_BAD) {
     return TransportError(transport_reason::kConnectionReset,
                           fmt::format("the connection to {} did not last", settings_->endpoint.HostPort()));
@@ -244,7 +244,7 @@ Result<std::string> ReadRefusal(const Context& ctx, CurlConnection& connection, 
 
 Result<UpgradeResponse> UpgradeConnection(const Context& ctx, std::shared_ptr<const Settings> settings,
                                           std::shared_ptr<const TlsMaterial> material, const HttpRequest& request) {
-  InitCurl();
+  if (Result<void> loaded = LoadCurl(); !loaded) return loaded.error();
   const std::string host = settings->endpoint.HostPort();
   const std::string text = RequestText(*settings, request);
   auto connection = std::make_unique<CurlConnection>(std::move(settings), std::move(material));

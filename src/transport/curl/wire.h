@@ -1,4 +1,4 @@
-// Wire: a TLS connection that libcurl has opened (name, proxy, certificates) and that is read and written here, as bytes.
+// Wire: a TLS connection that is read and written here, as bytes. It was opened by a Dial; by libcurl where a proxy is in between.
 //
 // Everything here belongs to who does the I/O of the transport: one thread at a time.
 #pragma once
@@ -12,14 +12,18 @@
 
 #include "kube/base/error.h"
 #include "transport/curl/settings.h"
+#include "transport/tls/tls_socket.h"
 
 namespace kube::internal {
 
 class Wire {
  public:
-  // `easy` is libcurl's handle of the connection, and stays in its multi handle while this lives. `direct`: nothing but `ssl` is between
-  // the bytes and the socket; else libcurl has to be asked.
-  Wire(const Settings& settings, CURL* easy, SSL* ssl, int fd, bool direct);
+  // `ssl` has shaken hands. Null: `easy` is libcurl's handle of the connection, and stays in its multi handle while this lives.
+  Wire(const Settings& settings, Ssl ssl, CURL* easy) : settings_(settings), ssl_(std::move(ssl)), easy_(easy) {}
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+  // Takes leave of the server. The socket stays open.
+  ~Wire();
 
   enum class State { kDone, kWait, kEnd };
   struct Outcome {
@@ -30,7 +34,7 @@ class Wire {
   Outcome Read(char* buffer, std::size_t size);
   Outcome Write(std::string_view bytes);
   // There may be more to read that the socket does not know of.
-  bool pending() const { return !direct_ || SSL_has_pending(ssl_) == 1; }
+  bool pending() const { return ssl_ == nullptr || SSL_has_pending(ssl_.get()) == 1; }
   // ConnectionReset, UnexpectedEof, or Tls for a server that did not like the client's certificate.
   Error failure() const;
 
@@ -39,9 +43,8 @@ class Wire {
   Outcome Failed(CURLcode code);
 
   const Settings& settings_;
+  const Ssl ssl_;
   CURL* const easy_;
-  SSL* const ssl_;
-  const bool direct_;
   bool read_ = false;  // something came
   Failure failure_;
 };

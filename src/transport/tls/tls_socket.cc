@@ -1,0 +1,174 @@
+#include "transport/tls/tls_socket.h"
+
+#include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <string_view>
+
+namespace kube::internal {
+namespace {
+
+// What is taken from the socket at once: several records of TLS.
+constexpr std::size_t kReadAhead = 64 * 1024 + 2048;
+
+int SocketOf(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
+
+bool Again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+// OpenSSL's own for sockets, but without SIGPIPE.
+const BIO_METHOD* SocketMethod() {
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "kubexx socket");
+    if (made == nullptr) return made;
+    BIO_meth_set_create(made, [](BIO* bio) -> int {
+      BIO_set_init(bio, 1);
+      BIO_set_shutdown(bio, 0);
+      return 1;
+    });
+    BIO_meth_set_read(made, [](BIO* bio, char* buffer, int size) -> int {
+      BIO_clear_retry_flags(bio);
+      const ssize_t got = recv(SocketOf(bio), buffer, static_cast<std::size_t>(size), 0);
+      if (got < 0 && Again()) BIO_set_retry_read(bio);
+      if (got == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+      return static_cast<int>(got);
+    });
+    BIO_meth_set_write(made, [](BIO* bio, const char* bytes, int size) -> int {
+      BIO_clear_retry_flags(bio);
+      const ssize_t sent = send(SocketOf(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+      if (sent < 0 && Again()) BIO_set_retry_write(bio);
+      return static_cast<int>(sent);
+    });
+    BIO_meth_set_ctrl(made, [](BIO* bio, int command, long, void*) -> long {
+      if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+      return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP ? 1 : 0;
+    });
+    return made;
+  }();
+  return method;
+}
+
+struct BioDeleter {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+};
+using Bio = std::unique_ptr<BIO, BioDeleter>;
+
+Bio ReadOnly(std::string_view text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(std::min<std::size_t>(text.size(), INT_MAX))));
+}
+
+// A key with a passphrase cannot be used, and nobody shall be asked for it on the terminal.
+int NoPassphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*unused*/) { return -1; }
+
+X509* NextCertificate(BIO* bio) { return PEM_read_bio_X509_AUX(bio, nullptr, &NoPassphrase, nullptr); }
+
+bool Trust(SSL_CTX* context, std::string_view pem) {
+  X509_STORE* store = SSL_CTX_get_cert_store(context);
+  const Bio bio = ReadOnly(pem);
+  bool any = false;
+  while (X509* certificate = NextCertificate(bio.get())) {
+    any = X509_STORE_add_cert(store, certificate) == 1 || any;  // one that is there already counts as added
+    X509_free(certificate);
+  }
+  ERR_clear_error();  // the end of the text is an error too
+  return any;
+}
+
+bool Show(SSL_CTX* context, const ClientCertificate& shown) {
+  const Bio chain = ReadOnly(shown.certificate_pem);
+  X509* leaf = NextCertificate(chain.get());
+  if (leaf == nullptr) return false;
+  bool good = SSL_CTX_use_certificate(context, leaf) == 1;
+  X509_free(leaf);
+  while (X509* issuer = good ? NextCertificate(chain.get()) : nullptr) {
+    if (SSL_CTX_add0_chain_cert(context, issuer) != 1) {
+      X509_free(issuer);
+      good = false;
+    }
+  }
+  const Bio text = ReadOnly(shown.key_pem.reveal());
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(text.get(), nullptr, &NoPassphrase, nullptr);
+  good = good && key != nullptr && SSL_CTX_use_PrivateKey(context, key) == 1 && SSL_CTX_check_private_key(context) == 1;
+  EVP_PKEY_free(key);
+  return good;
+}
+
+bool IsAddress(const std::string& host) {
+  unsigned char address[sizeof(in6_addr)];
+  return inet_pton(AF_INET, host.c_str(), address) == 1 || inet_pton(AF_INET6, host.c_str(), address) == 1;
+}
+
+}  // namespace
+
+SslContext MakeSslContext(const TlsMaterial* material, Failure& failure) {
+  ERR_clear_error();
+  const auto fail = [&](CURLcode code) {
+    failure.code = code;
+    failure.detail = TakeSslError();
+    return nullptr;
+  };
+  SslContext context(SSL_CTX_new(TLS_client_method()));
+  if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) return fail(CURLE_SSL_CONNECT_ERROR);
+  SSL_CTX_set_default_passwd_cb(context.get(), &NoPassphrase);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  constexpr std::string_view kOffer = "\x02h2\x08http/1.1";
+  if (SSL_CTX_set_alpn_protos(context.get(), reinterpret_cast<const unsigned char*>(kOffer.data()), static_cast<unsigned>(kOffer.size())) !=
+      0) {
+    return fail(CURLE_SSL_CONNECT_ERROR);
+  }
+  SSL_CTX_set_verify(context.get(), material != nullptr && material->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nullptr);
+  // As in Go, whoever is in the CA is trusted, an intermediate one too.
+  X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
+  if (material == nullptr || material->ca_pem.empty()) {
+    (void)SSL_CTX_set_default_verify_paths(context.get());
+  } else if (!Trust(context.get(), material->ca_pem)) {
+    return fail(CURLE_SSL_CACERT_BADFILE);
+  }
+  if (material != nullptr && material->certificate != nullptr && !Show(context.get(), *material->certificate)) {
+    return fail(CURLE_SSL_CERTPROBLEM);
+  }
+  ERR_clear_error();
+  return context;
+}
+
+Ssl MakeSsl(SSL_CTX* context, int fd, const std::string& name, bool verify) {
+  Ssl ssl(SSL_new(context));
+  if (ssl == nullptr) return nullptr;
+  BIO* bio = BIO_new(SocketMethod());
+  if (bio == nullptr) return nullptr;
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
+  SSL_set_bio(ssl.get(), bio, bio);
+  SSL_set_read_ahead(ssl.get(), 1);
+  SSL_set_default_read_buffer_len(ssl.get(), kReadAhead);
+  SSL_set_connect_state(ssl.get());
+  if (IsAddress(name)) {
+    if (verify && X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), name.c_str()) != 1) return nullptr;
+    return ssl;
+  }
+  // The dot of a full name is DNS's, not the certificate's.
+  const std::string bare = name.size() > 1 && name.back() == '.' ? name.substr(0, name.size() - 1) : name;
+  if (SSL_set_tlsext_host_name(ssl.get(), bare.c_str()) != 1) return nullptr;
+  SSL_set_hostflags(ssl.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  if (verify && SSL_set1_host(ssl.get(), bare.c_str()) != 1) return nullptr;
+  return ssl;
+}
+
+std::string TakeSslError() {
+  const unsigned long error = ERR_get_error();
+  ERR_clear_error();
+  if (error == 0) return {};
+  char text[256];
+  ERR_error_string_n(error, text, sizeof text);
+  return text;
+}
+
+}  // namespace kube::internal
