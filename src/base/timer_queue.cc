@@ -9,7 +9,7 @@ Timer TimerQueue::Add(Clock::TimePoint when, std::function<void()> callback) {
   MutexLock lock(mu_);
   entry->key = {when, next_sequence_++};
   pending_.emplace(entry->key, entry);
-  changed_.NotifyAll();
+  if (when < sleeps_until_ || size_waiters_ > 0) changed_.NotifyAll();
   return Timer(std::move(entry));
 }
 
@@ -76,12 +76,16 @@ void TimerQueue::RunUntilStopped() {
       MutexLock lock(mu_);
       if (stopped_) return;
       if (pending_.empty()) {
+        sleeps_until_ = Clock::TimePoint::max();
         changed_.Wait(mu_);
+        sleeps_until_ = Clock::TimePoint::min();
         continue;
       }
       const Clock::TimePoint when = pending_.begin()->first.first;
       if (when > std::chrono::steady_clock::now()) {
+        sleeps_until_ = when;
         changed_.WaitUntil(mu_, when);
+        sleeps_until_ = Clock::TimePoint::min();
         continue;
       }
     }
@@ -97,10 +101,11 @@ void TimerQueue::Stop() {
 
 bool TimerQueue::WaitForSize(std::size_t n, Clock::TimePoint until) const {
   MutexLock lock(mu_);
-  while (pending_.size() < n) {
-    if (!changed_.WaitUntil(mu_, until)) return pending_.size() >= n;
+  ++size_waiters_;
+  while (pending_.size() < n && changed_.WaitUntil(mu_, until)) {
   }
-  return true;
+  --size_waiters_;
+  return pending_.size() >= n;
 }
 
 }  // namespace kube::internal

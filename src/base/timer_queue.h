@@ -53,12 +53,16 @@ class TimerQueue : public std::enable_shared_from_this<TimerQueue> {
 
  private:
   mutable Mutex mu_;
-  mutable CondVar changed_;  // a timer was added, or stopped_ became true
+  mutable CondVar changed_;  // for who sleeps: a timer was added that matters to it, or stopped_ became true
   CondVar finished_;         // a callback returned
   // Exactly the entries in state kPending.
   std::map<TimerKey, std::shared_ptr<TimerEntry>> pending_ KUBE_GUARDED_BY(mu_);
   std::uint64_t next_sequence_ KUBE_GUARDED_BY(mu_) = 0;
   bool stopped_ KUBE_GUARDED_BY(mu_) = false;
+  // Until when RunUntilStopped sleeps, unless it is woken; long ago while it does not. Most timers are bounds that are cancelled in time:
+  // one that is later than that wakes nobody.
+  Clock::TimePoint sleeps_until_ KUBE_GUARDED_BY(mu_) = Clock::TimePoint::min();
+  mutable int size_waiters_ KUBE_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace kube::internal

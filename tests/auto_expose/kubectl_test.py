@@ -500,6 +500,16 @@ def a_second_replica_takes_over(case):
             case.exposed("b")
 
 
+def libcurl_is_not_loaded(case):
+    """It costs 4.4 MB, and only HTTP/1.1, proxies and upgraded connections need it."""
+    with case.cluster.start(case.ns, "--namespaces", case.ns) as program:
+        case.deploy("web")
+        case.exposed("web")
+        with open(f"/proc/{program.process.pid}/maps", encoding="utf-8") as maps:
+            mapped = maps.read()
+        expect("libssl" in mapped and "libcurl" not in mapped, mapped)
+
+
 SHARED = [deployment_is_exposed, children_are_owned, scaling_changes_nothing, edited_service_is_repaired, edited_ingress_is_repaired,
           additions_of_others_stay, deleted_service_comes_back, deleted_ingress_comes_back, opting_out_and_in_again, deleting_takes_all_along,
           recreated_with_the_same_name, changed_port_is_followed, no_port_is_explained, foreign_service_is_left_alone,
@@ -507,7 +517,7 @@ SHARED = [deployment_is_exposed, children_are_owned, scaling_changes_nothing, ed
           ingress_none_is_a_service_only, stateful_and_daemon_sets, several_ports_keep_name_and_protocol, plan_equals_what_the_server_gets,
           dry_run_changes_nothing, kube_system_is_left_alone, refusal_by_quota_is_told_and_mended]
 OWN = [restart_writes_nothing, opt_in_exposes_who_asks, label_selector_chooses, without_a_domain_there_is_a_path, gateway_waits_for_its_crd,
-       missing_permission_is_named_and_the_rest_goes_on, a_second_replica_takes_over]
+       missing_permission_is_named_and_the_rest_goes_on, a_second_replica_takes_over, libcurl_is_not_loaded]
 
 
 def reason_to_skip(function, cluster):

@@ -36,7 +36,7 @@ void Call::Deliver(std::string_view bytes) {
     buffer.append(bytes);
     wake = std::exchange(reader_waits, false);
   }
-  if (wake) changed.NotifyAll();
+  if (wake) changed.Ring();
 }
 
 void Call::ForgetRoom() {
@@ -85,7 +85,7 @@ class CallStream : public BodyStream {
       std::string().swap(call_->buffer);
       call_->used = 0;
     }
-    call_->changed.NotifyAll();
+    call_->changed.Ring();
     if (cancel) loop_->Cancel(call_);
   }
 
@@ -102,8 +102,10 @@ class CallStream : public BodyStream {
         if (receiving_) call.ForgetRoom();
         lock.Unlock();
         if (const std::optional<Error> stopped = ctx.Err()) return *stopped;
+        const bool can_wait = call.at_socket.Prepare();
+        WakeWith(ctx);
         const std::optional<std::size_t> received =
-            WakeWith(ctx) ? loop_->Receive(call_, receiving_, buffer, size) : std::optional<std::size_t>();
+            can_wait ? loop_->Receive(call_, receiving_, buffer, size) : std::optional<std::size_t>();
         receiving_ = received.has_value();
         if (receiving_ && *received > 0) return *received;
         lock.Lock();
@@ -118,12 +120,17 @@ class CallStream : public BodyStream {
         loop_->Resume(call_);
         lock.Lock();
       }
-      if (!there()) {
+      while (!there()) {
         call.ForgetRoom();
         call.reader_waits = true;
-        const Result<void> waited = WaitUntil(ctx, call.mu, call.changed, there);
+        call.changed.Prepare();
+        lock.Unlock();
+        WakeWith(ctx);
+        std::optional<Error> stopped = ctx.Err();
+        if (!stopped) call.changed.Wait();
+        lock.Lock();
         call.reader_waits = false;
-        if (!waited) return waited.error();
+        if (stopped && !there()) return *std::move(stopped);
       }
       if (call.closed) return Error(ErrorKind::kClosed, "the body was closed");
       count = std::min(size, call.buffer.size() - call.used);
@@ -145,15 +152,15 @@ class CallStream : public BodyStream {
     return count;
   }
 
-  // Ends a wait at the socket when the context stops. Who reads again and again does so with the same one.
-  bool WakeWith(const Context& ctx) {
-    if (!call_->at_socket.Prepare()) return false;
+  // Ends a wait, at the socket or not, when the context stops. Who reads again and again does so with the same one.
+  void WakeWith(const Context& ctx) {
     std::stop_token token = ctx.stop_token();
-    if (token != wakes_for_) {
-      wake_ = ctx.OnDone([raw = call_.get()] { raw->at_socket.Set(); });
-      wakes_for_ = std::move(token);
-    }
-    return true;
+    if (token == wakes_for_) return;
+    wake_ = ctx.OnDone([raw = call_.get()] {
+      raw->at_socket.Set();
+      raw->changed.Ring();
+    });
+    wakes_for_ = std::move(token);
   }
 
   // The sender may send more, and was not told yet.

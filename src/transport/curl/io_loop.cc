@@ -95,7 +95,7 @@ bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
   // Whatever needs a timer, libcurl or a decision is the loop's.
   if (first && current_ != nullptr && waiting_.empty() && current_->material() == call->material && next_check_)
     link = current_->FreeLink();
-  if (link == nullptr || link->session.active().size() >= kMostSentHere || !link->session.output().empty()) {
+  if (link == nullptr || link->session.active().size() - link->session.streaming() >= kMostSentHere || !link->session.output().empty()) {
     io_.Unlock();
     return false;
   }
@@ -546,7 +546,7 @@ void IoLoop::Done(Call& call, std::optional<Error> error) {
     wake = call.reader_waits;
   }
   call.answered.Set();
-  if (wake) call.changed.NotifyAll();
+  if (wake) call.changed.Ring();
 }
 
 std::optional<Error> IoLoop::Outcome(Transfer& transfer, CURLcode code) {

@@ -91,14 +91,17 @@ struct Dial::Lookup {
   const Descriptor done;
 };
 
-Dial::Dial(std::shared_ptr<const Settings> settings, const TlsMaterial* material, SSL_CTX* context, TimePoint now)
+Dial::Dial(std::shared_ptr<const Settings> settings, const TlsMaterial* material, SSL_CTX* context, TimePoint now,
+           std::vector<Address> addresses)
     : settings_(std::move(settings)),
       context_(context),
       name_(material != nullptr && !material->server_name.empty() ? material->server_name : settings_->endpoint.host),
       verify_(material == nullptr || !material->insecure),
       since_(now),
       deadline_(now + std::max(settings_->options.connect_timeout, std::chrono::milliseconds(1))),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      addresses_(std::move(addresses)) {
+  if (!addresses_.empty()) return;
   // Most servers in a cluster's config are addresses.
   addresses_ = LookUp(settings_->endpoint.host, settings_->endpoint.port, AI_NUMERICHOST);
   if (addresses_.empty()) StartLookup();

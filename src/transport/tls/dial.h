@@ -58,8 +58,9 @@ std::vector<Address> InTurn(std::vector<Address> addresses);
 
 class Dial {
  public:
-  // `context` was made of `material`, which may be null; it has to outlive the connection.
-  Dial(std::shared_ptr<const Settings> settings, const TlsMaterial* material, SSL_CTX* context, TimePoint now);
+  // `context` was made of `material`, which may be null; it has to outlive this. Without `addresses` the name is looked up.
+  Dial(std::shared_ptr<const Settings> settings, const TlsMaterial* material, SSL_CTX* context, TimePoint now,
+       std::vector<Address> addresses = {});
   Dial(const Dial&) = delete;
   Dial& operator=(const Dial&) = delete;
   // Gives up what is under way.

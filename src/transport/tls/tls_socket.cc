@@ -7,11 +7,13 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <cstdlib>
 #include <string_view>
 
 namespace kube::internal {
@@ -82,6 +84,25 @@ bool Trust(SSL_CTX* context, std::string_view pem) {
   return any;
 }
 
+bool Readable(const char* environment, const char* usual) {
+  const char* named = std::getenv(environment);  // NOLINT(concurrency-mt-unsafe): nobody changes the environment meanwhile
+  return access(named != nullptr ? named : usual, R_OK) == 0;
+}
+
+// The roots of the system, as OpenSSL looks for them: SSL_CERT_FILE, SSL_CERT_DIR, its own folder. That one is not everywhere, as in a
+// small image: then the bundles of the distributions.
+void TrustSystem(SSL_CTX* context) {
+  (void)SSL_CTX_set_default_verify_paths(context);
+  if (Readable(X509_get_default_cert_file_env(), X509_get_default_cert_file()) ||
+      Readable(X509_get_default_cert_dir_env(), X509_get_default_cert_dir())) {
+    return;
+  }
+  for (const char* bundle : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+                             "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem"}) {
+    if (access(bundle, R_OK) == 0 && SSL_CTX_load_verify_file(context, bundle) == 1) return;
+  }
+}
+
 bool Show(SSL_CTX* context, const ClientCertificate& shown) {
   const Bio chain = ReadOnly(shown.certificate_pem);
   X509* leaf = NextCertificate(chain.get());
@@ -129,7 +150,7 @@ SslContext MakeSslContext(const TlsMaterial* material, Failure& failure) {
   // As in Go, whoever is in the CA is trusted, an intermediate one too.
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
   if (material == nullptr || material->ca_pem.empty()) {
-    (void)SSL_CTX_set_default_verify_paths(context.get());
+    TrustSystem(context.get());
   } else if (!Trust(context.get(), material->ca_pem)) {
     return fail(CURLE_SSL_CACERT_BADFILE);
   }
