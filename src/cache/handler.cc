@@ -42,16 +42,18 @@ void Bury(Thread thread) {
   earlier.clear();
 }
 
-std::shared_ptr<HandlerThread> HandlerThread::Start(Handler handler, std::string name, const ObjectForm& form, const std::string& what) {
-  std::shared_ptr<HandlerThread> self(new HandlerThread(std::move(handler), std::move(name), form, what));
+std::shared_ptr<HandlerThread> HandlerThread::Start(Handler handler, std::string name, bool quick, const ObjectForm& form,
+                                                    const std::string& what) {
+  std::shared_ptr<HandlerThread> self(new HandlerThread(std::move(handler), std::move(name), quick, form, what));
   MutexLock lock(self->join_mu_);
   self->thread_ = Thread("kube-h-" + self->name_, [self] { self->Run(); });
   return self;
 }
 
-HandlerThread::HandlerThread(Handler handler, std::string name, const ObjectForm& form, const std::string& what)
+HandlerThread::HandlerThread(Handler handler, std::string name, bool quick, const ObjectForm& form, const std::string& what)
     : handler_(std::move(handler)),
       name_(std::move(name)),
+      quick_(quick),
       form_(form),
       log_(Logger("cache.handler").With({{"informer", what}, {"handler", name_}})) {}
 
@@ -61,23 +63,48 @@ HandlerThread::~HandlerThread() {
   if (thread_.joinable() && thread_.id() == std::this_thread::get_id()) Bury(std::move(thread_));
 }
 
-void HandlerThread::Push(std::span<const Notification> notifications) {
-  if (notifications.empty() || removed_) return;
+bool HandlerThread::Push(std::span<const Notification> notifications, bool offers_to_tell) {
+  if (notifications.empty() || removed_) return false;
   std::size_t late = 0;
   bool wake = false;
+  bool assist = false;
   {
     MutexLock lock(mu_);
-    if (removed_) return;
+    if (removed_) return false;
     waiting_.insert(waiting_.end(), notifications.begin(), notifications.end());
     if (waiting_.size() > warn_at_) {
       late = waiting_.size();
       warn_at_ *= 4;
     }
-    wake = std::exchange(sleeping_, false);
+    // Who assists goes on until nothing waits.
+    if (!assisted_ && sleeping_) {
+      assist = assisted_ = quick_ && offers_to_tell;
+      wake = !assist;
+      if (assist) assistant_ = std::this_thread::get_id();
+      if (wake) sleeping_ = false;
+    }
   }
   // Without the lock: the other thread would wake up only to wait for it.
   if (wake) bell_.Unpark();
   if (late != 0) log_.Warn("The handler is slow: notifications wait for it and take memory", {{"waiting", late}});
+  return assist;
+}
+
+void HandlerThread::Assist() {
+  for (;;) {
+    {
+      MutexLock lock(mu_);
+      if (waiting_.empty() || removed_) {
+        assistant_ = std::thread::id();
+        assisted_ = false;
+        if (removed_) assist_over_.NotifyAll();
+        return;
+      }
+      assist_batch_.swap(waiting_);
+      in_hand_ = assist_batch_.size();
+    }
+    (void)TellAll(assist_batch_);
+  }
 }
 
 void HandlerThread::Remove() {
@@ -92,6 +119,10 @@ void HandlerThread::Remove() {
 void HandlerThread::RemoveAndWait() {
   Remove();
   if (OnThread()) return;
+  {
+    MutexLock lock(mu_);
+    while (assisted_) assist_over_.Wait(mu_);
+  }
   // Several may wait; the first one joins.
   MutexLock lock(join_mu_);
   if (thread_.joinable()) thread_.Join();
@@ -126,7 +157,7 @@ void HandlerThread::Run() {
   for (;;) {
     {
       MutexLock lock(mu_);
-      while (waiting_.empty() && !removed_) {
+      while ((waiting_.empty() || assisted_) && !removed_) {
         sleeping_ = true;
         lock.Unlock();
         bell_.Park();
@@ -137,19 +168,24 @@ void HandlerThread::Run() {
       batch.swap(waiting_);
       in_hand_ = batch.size();
     }
-    for (Notification& notification : batch) {
-      if (removed_) return;
-      // Who waits for the last word sees nothing pending afterwards.
-      const bool last_word = notification.kind == Notification::Kind::kSynced;
-      if (last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
-      Tell(notification);
-      notification = {};  // an object that is gone should not wait for the end of the batch
-      if (!last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
-    }
-    // The first list may have been long; the block that it needed is not wanted again.
-    if (batch.capacity() > 64) std::vector<Notification>().swap(batch);  // `= {}` would keep it
-    batch.clear();
+    if (!TellAll(batch)) return;
   }
+}
+
+bool HandlerThread::TellAll(std::vector<Notification>& batch) {
+  for (Notification& notification : batch) {
+    if (removed_) break;
+    // Who waits for the last word sees nothing pending afterwards.
+    const bool last_word = notification.kind == Notification::Kind::kSynced;
+    if (last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
+    Tell(notification);
+    notification = {};  // an object that is gone should not wait for the end of the batch
+    if (!last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // The first list may have been long; the block that it needed is not wanted again.
+  if (batch.capacity() > 64) std::vector<Notification>().swap(batch);  // `= {}` would keep it
+  batch.clear();
+  return !removed_;
 }
 
 void HandlerThread::Tell(const Notification& notification) {

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <latch>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kube/api/core/v1.h"
@@ -53,14 +55,14 @@ class Log {
   std::vector<std::string> said_ KUBE_GUARDED_BY(mu_);
 };
 
-std::shared_ptr<HandlerThread> Start(Handler handler) {
-  return HandlerThread::Start(std::move(handler), "test", ObjectForm::Of<Pod>(), "pods");
+std::shared_ptr<HandlerThread> Start(Handler handler, bool quick = false) {
+  return HandlerThread::Start(std::move(handler), "test", quick, ObjectForm::Of<Pod>(), "pods");
 }
 Context Soon() { return Context::Background().WithTimeout(std::chrono::seconds(60)); }
 // All that was pushed before has been told when this returns.
 void Drain(HandlerThread& handler) {
   const Notification synced{.kind = Kind::kSynced};
-  handler.Push({&synced, 1});
+  (void)handler.Push({&synced, 1}, false);
   const Result<void> done = handler.WaitForSync(Soon());
   ASSERT_TRUE(done) << done.error().ToString();
 }
@@ -73,7 +75,7 @@ TEST(HandlerThreadTest, TellsInOrder) {
                                                 {.kind = Kind::kUpdate, .before = MakePod("a"), .after = MakePod("a", "2")},
                                                 {.kind = Kind::kDelete, .before = MakePod("b")},
                                                 {.kind = Kind::kDelete, .flag = true, .before = MakePod("a", "2")}};
-  handler->Push(notifications);
+  (void)handler->Push(notifications, false);
   Drain(*handler);
   EXPECT_THAT(log.said(),
               ElementsAre("add a@1 initial", "add b@1", "update a@1 a@2", "delete default/b b@1", "delete default/a a@2 unknown"));
@@ -90,7 +92,7 @@ TEST(HandlerThreadTest, EmptyHandlersAreFine) {
   const std::vector<Notification> notifications{{.kind = Kind::kAdd, .after = MakePod("a")},
                                                 {.kind = Kind::kUpdate, .before = MakePod("a"), .after = MakePod("a", "2")},
                                                 {.kind = Kind::kDelete, .before = MakePod("a", "2")}};
-  handler->Push(notifications);
+  (void)handler->Push(notifications, false);
   Drain(*handler);
   EXPECT_EQ(handler->status().handled, 3U);
   handler->RemoveAndWait();
@@ -104,7 +106,7 @@ TEST(HandlerThreadTest, SyncedComesBehindWhatWasBefore) {
     go.wait();
   }});
   const std::vector<Notification> notifications{{.kind = Kind::kAdd, .flag = true, .after = MakePod("a")}, {.kind = Kind::kSynced}};
-  handler->Push(notifications);
+  (void)handler->Push(notifications, false);
   entered.wait();
   EXPECT_FALSE(handler->HasSynced());
   EXPECT_EQ(handler->status().pending, 2U);
@@ -146,7 +148,7 @@ TEST(HandlerThreadTest, AHandlerThatThrowsIsCountedAndGoesOn) {
   const std::vector<Notification> notifications{{.kind = Kind::kAdd, .after = MakePod("a")},
                                                 {.kind = Kind::kAdd, .after = MakePod("b")},
                                                 {.kind = Kind::kAdd, .after = MakePod("c")}};
-  thread->Push(notifications);
+  (void)thread->Push(notifications, false);
   Drain(*thread);
   EXPECT_THAT(log.said(), ElementsAre("add a@1", "add b@1", "add c@1"));
   EXPECT_EQ(thread->status().failures, 2U);
@@ -160,7 +162,7 @@ TEST(HandlerThreadTest, AFilterThatThrowsIsCounted) {
   handler.filter = [](const void*) -> bool { throw std::runtime_error("broken"); };
   const std::shared_ptr<HandlerThread> thread = Start(std::move(handler));
   const Notification add{.kind = Kind::kAdd, .after = MakePod("a")};
-  thread->Push({&add, 1});
+  (void)thread->Push({&add, 1}, false);
   Drain(*thread);
   EXPECT_THAT(log.said(), IsEmpty());
   EXPECT_EQ(thread->status().failures, 1U);
@@ -182,7 +184,7 @@ TEST(FilteringHandlerTest, CrossingTheFilterIsAnAddOrADelete) {
       {.kind = Kind::kUpdate, .before = web2, .after = web3},     {.kind = Kind::kUpdate, .before = web3, .after = other4},
       {.kind = Kind::kUpdate, .before = other4, .after = other5}, {.kind = Kind::kDelete, .before = other5},
       {.kind = Kind::kAdd, .flag = true, .after = web2},          {.kind = Kind::kDelete, .flag = true, .before = web3}};
-  thread->Push(notifications);
+  (void)thread->Push(notifications, false);
   Drain(*thread);
   EXPECT_THAT(log.said(),
               ElementsAre("add a@2", "update a@2 a@3", "delete default/a a@3", "add a@2 initial", "delete default/a a@3 unknown"));
@@ -201,7 +203,7 @@ TEST(FilteringHandlerTest, DeletionIsToldToThoseWhoKnewTheObject) {
                                                 {.kind = Kind::kAdd, .after = other1},
                                                 {.kind = Kind::kDelete, .before = MakePod("a", "3"), .after = web1},
                                                 {.kind = Kind::kDelete, .before = MakePod("b", "3", "web"), .after = other1}};
-  thread->Push(notifications);
+  (void)thread->Push(notifications, false);
   Drain(*thread);
   EXPECT_THAT(log.said(), ElementsAre("add a@1", "delete default/a a@3"));
   thread->RemoveAndWait();
@@ -217,10 +219,10 @@ TEST(Contract15_RemovingAHandler, ReturnsBeforeTheRunningCallEndsAndDropsTheRest
     go.wait();
   }});
   const std::vector<Notification> notifications{{.kind = Kind::kAdd, .after = MakePod("a")}, {.kind = Kind::kAdd, .after = MakePod("b")}};
-  handler->Push(notifications);
+  (void)handler->Push(notifications, false);
   entered.wait();
   handler->Remove();  // returns although the call is running
-  handler->Push(notifications);
+  (void)handler->Push(notifications, false);
   go.count_down();
   handler->RemoveAndWait();
   EXPECT_THAT(log.said(), ElementsAre("a@1"));
@@ -245,7 +247,7 @@ TEST(Contract15_RemovingAHandler, InTheHandlerItselfDoesNotWait) {
     done.count_down();
   }});
   const Notification add{.kind = Kind::kAdd, .after = MakePod("a")};
-  handler->Push({&add, 1});
+  (void)handler->Push({&add, 1}, false);
   ready.count_down();
   done.wait();
   handler->RemoveAndWait();
@@ -264,7 +266,7 @@ TEST(HandlerThreadTest, TheLastReferenceMayGoInTheHandlerItself) {
     done->count_down();
   }});
   const Notification add{.kind = Kind::kAdd, .after = MakePod("a")};
-  (*holder)->Push({&add, 1});
+  (void)(*holder)->Push({&add, 1}, false);
   ready.count_down();
   done->wait();
   // The handler goes after its thread was handed over to those that are joined at exit.
@@ -284,11 +286,112 @@ TEST(HandlerThreadTest, ObjectsThatWereToldAreLetGo) {
   }});
   std::vector<Notification> notifications{{.kind = Kind::kAdd, .after = MakePod("a")}, {.kind = Kind::kAdd, .after = MakePod("b")}};
   const std::weak_ptr<const void> first = notifications[0].after;
-  handler->Push(notifications);
+  (void)handler->Push(notifications, false);
   notifications.clear();
   entered.wait();
   EXPECT_TRUE(first.expired());
   go.count_down();
+  handler->RemoveAndWait();
+}
+
+// ---- Quick ones ----
+
+// Until its own thread sleeps; it goes on to sleep while all who push offer to tell.
+std::shared_ptr<HandlerThread> StartQuick(Handler handler) {
+  std::shared_ptr<HandlerThread> thread = Start(std::move(handler), true);
+  const Notification synced{.kind = Kind::kSynced};
+  for (const Context patience = Soon(); !thread->Push({&synced, 1}, true);) {
+    if (!patience.SleepFor(std::chrono::milliseconds(1))) ADD_FAILURE() << "its thread does not sleep";
+  }
+  thread->Assist();
+  return thread;
+}
+void PushAndAssist(HandlerThread& handler, const Notification& notification) {
+  ASSERT_TRUE(handler.Push({&notification, 1}, true));
+  handler.Assist();
+}
+
+TEST(QuickHandlerTest, IsToldByWhoPushesAndOthersAreNot) {
+  const Notification add{.kind = Kind::kAdd, .after = MakePod("a")};
+  std::atomic<std::thread::id> told_on{};
+  Handler handler{.on_add = [&](const ObjectRef&, bool) { told_on = std::this_thread::get_id(); }};
+  const std::shared_ptr<HandlerThread> quick = StartQuick(handler);
+  PushAndAssist(*quick, add);
+  EXPECT_EQ(told_on.load(), std::this_thread::get_id());
+  // Who does not offer it is not asked.
+  EXPECT_FALSE(quick->Push({&add, 1}, false));
+  for (const Context patience = Soon(); quick->status().handled < 2;) ASSERT_TRUE(patience.SleepFor(std::chrono::milliseconds(1)));
+  EXPECT_NE(told_on.load(), std::this_thread::get_id());
+  quick->RemoveAndWait();
+
+  const std::shared_ptr<HandlerThread> usual = Start(handler);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(usual->Push({&add, 1}, true));
+  Drain(*usual);
+  EXPECT_EQ(usual->status().handled, 100U);
+  EXPECT_NE(told_on.load(), std::this_thread::get_id());
+  usual->RemoveAndWait();
+}
+
+TEST(QuickHandlerTest, TheOrderIsThatOfPushWhoeverTells) {
+  constexpr int kEach = 5000;
+  std::vector<std::string> pushed;
+  std::vector<std::string> told;
+  const std::shared_ptr<HandlerThread> handler =
+      StartQuick({.on_add = [&](const ObjectRef& object, bool) { told.push_back(Describe(object)); }});
+  Mutex order;
+  const auto push = [&](const std::string& who, bool offers) {
+    for (int i = 0; i < kEach; ++i) {
+      const Notification add{.kind = Kind::kAdd, .after = MakePod(who, std::to_string(i))};
+      bool assist = false;
+      {
+        MutexLock lock(order);
+        pushed.push_back(Describe(add.after));
+        assist = handler->Push({&add, 1}, offers);
+      }
+      if (assist) handler->Assist();
+    }
+  };
+  {
+    const Thread one("one", [&] { push("one", true); });
+    const Thread two("two", [&] { push("two", false); });
+    const Thread three("three", [&] { push("three", true); });
+  }
+  for (const Context patience = Soon(); handler->status().pending > 0;) ASSERT_TRUE(patience.SleepFor(std::chrono::milliseconds(1)));
+  handler->RemoveAndWait();
+  EXPECT_EQ(told.size(), 3U * kEach);
+  EXPECT_TRUE(told == pushed);
+}
+
+TEST(QuickHandlerTest, RemovingWaitsForWhoTells) {
+  for (int i = 0; i < 100; ++i) {
+    std::latch entered(1);
+    std::atomic<bool> over = false;
+    const std::shared_ptr<HandlerThread> handler = StartQuick({.on_add = [&](const ObjectRef&, bool) {
+      entered.count_down();
+      for (int n = 0; n < 100; ++n) std::this_thread::yield();
+      over = true;
+    }});
+    const Notification add{.kind = Kind::kAdd, .after = MakePod("a")};
+    const Thread teller("teller", [&] { PushAndAssist(*handler, add); });
+    entered.wait();
+    handler->RemoveAndWait();
+    EXPECT_TRUE(over);
+  }
+}
+
+TEST(QuickHandlerTest, MayRemoveItselfAndThrow) {
+  int calls = 0;
+  std::shared_ptr<HandlerThread> handler;
+  handler = StartQuick({.on_add = [&](const ObjectRef&, bool) {
+    if (++calls == 2) handler->RemoveAndWait();
+    throw std::runtime_error("on purpose");
+  }});
+  const Notification add{.kind = Kind::kAdd, .after = MakePod("a")};
+  PushAndAssist(*handler, add);
+  EXPECT_EQ(handler->status().failures, 1U);
+  PushAndAssist(*handler, add);
+  EXPECT_EQ(calls, 2);
+  EXPECT_FALSE(handler->Push({&add, 1}, true));
   handler->RemoveAndWait();
 }
 

@@ -169,7 +169,7 @@ Result<std::shared_ptr<HandlerThread>> InformerCore::AddHandler(Handler handler,
     }
   }
 
-  std::shared_ptr<HandlerThread> thread = HandlerThread::Start(std::move(handler), std::move(name), form_, what_);
+  std::shared_ptr<HandlerThread> thread = HandlerThread::Start(std::move(handler), std::move(name), options.quick, form_, what_);
   thread->resync_period = period;
   if (clock_ != nullptr) thread->next_resync = clock_->Later(period);
   handlers_.push_back(thread);
@@ -217,12 +217,14 @@ void InformerCore::TellAll(HandlerThread& handler, bool initial) {
   }
   if (initial && queue_.HasSynced()) all.push_back({.kind = Notification::Kind::kSynced});
   notifications_ += all.size();
-  handler.Push(all);
+  (void)handler.Push(all, false);
 }
 
-void InformerCore::Tell(std::span<const Notification> notifications) {
+void InformerCore::Tell(std::span<const Notification> notifications, bool assist) {
   notifications_ += notifications.size();
-  for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->Push(notifications);
+  for (const std::shared_ptr<HandlerThread>& handler : handlers_) {
+    if (handler->Push(notifications, assist)) assist_.push_back(handler);
+  }
 }
 
 // ---- What the reflector saw ----
@@ -280,10 +282,12 @@ void InformerCore::Changed(std::span<const Delta> deltas, bool initial) {
   {
     MutexLock lock(mu_);
     for (const Delta& delta : deltas) Apply(delta, initial, told_);
-    Tell(told_);
+    Tell(told_, !initial);
   }
   if (told_.size() > kMostKept) told_ = std::vector<Notification>();
   Seen(newest_, false);
+  for (const std::shared_ptr<HandlerThread>& handler : assist_) handler->Assist();
+  assist_.clear();
 }
 
 void InformerCore::Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) {
@@ -311,7 +315,7 @@ void InformerCore::Replaced(std::vector<ObjectRef> objects, const std::string& r
         notifications.push_back({.kind = Notification::Kind::kUpdate, .before = before, .after = objects[i]});
       }
     }
-    Tell(notifications);
+    Tell(notifications, false);
   }
   const std::size_t count = objects.size();
   objects = {};
@@ -342,7 +346,7 @@ void InformerCore::Synced() {
   {
     MutexLock lock(mu_);
     const Notification synced{.kind = Notification::Kind::kSynced};
-    for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->Push({&synced, 1});
+    for (const std::shared_ptr<HandlerThread>& handler : handlers_) (void)handler->Push({&synced, 1}, false);
   }
   {
     MutexLock lock(seen_mu_);

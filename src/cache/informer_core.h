@@ -95,7 +95,8 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   void Apply(const Delta& delta, bool initial, std::vector<Notification>& out) KUBE_REQUIRES(mu_);
   bool DeletedSince(const ObjectRef& object, std::uint64_t version) const;
   void RememberDeleted(const ObjectRef& object, std::uint64_t version);
-  void Tell(std::span<const Notification> notifications) KUBE_REQUIRES(mu_);
+  // `assist`: those of `assist_` are waiting for the reflector's thread then.
+  void Tell(std::span<const Notification> notifications, bool assist) KUBE_REQUIRES(mu_);
   void TellAll(HandlerThread& handler, bool initial) KUBE_REQUIRES(mu_);
   void Seen(std::optional<std::uint64_t> version, bool replaced);
   bool HasSeenLocked(const Awaited& awaited) const KUBE_REQUIRES(seen_mu_);
@@ -159,6 +160,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   // What the handlers were told last; the reflector's thread alone. Mostly it has the last reference to an object that was replaced, and
   // frees it with the next event: here what the object shares with others is at hand, and the memory serves the event after that.
   std::vector<Notification> told_;
+  std::vector<std::shared_ptr<HandlerThread>> assist_;  // the reflector thread's own
 
   Mutex join_mu_ KUBE_ACQUIRED_BEFORE(mu_);
   Thread thread_ KUBE_GUARDED_BY(join_mu_);

@@ -284,11 +284,13 @@ void Schedule::AddHandler() {
   if (handlers_.size() >= 4) return;
   RecorderOptions options{.name = "h" + std::to_string(recorders_.size()),
                           .throw_every = Chance(25) ? static_cast<int>(1 + Draw(5)) : 0,
-                          .only_blue = Chance(25)};
-  Note("handler " + options.name + (options.throw_every > 0 ? ", throws" : "") + (options.only_blue ? ", only blue" : ""));
+                          .only_blue = Chance(25),
+                          .quick = Chance(40)};
+  Note("handler " + options.name + (options.throw_every > 0 ? ", throws" : "") + (options.only_blue ? ", only blue" : "") +
+       (options.quick ? ", quick" : ""));
   auto recorder = std::make_shared<Recorder>(options);
-  if (Chance(15)) recorder->Block();
-  HandlerOptions handler_options{.name = options.name};
+  if (Chance(15) && !options.quick) recorder->Block();
+  HandlerOptions handler_options{.name = options.name, .quick = options.quick};
   if (Chance(30)) handler_options.resync = std::chrono::seconds(Draw(90));
   Result<HandlerRegistration> registration = informer_->AddEventHandler(recorder->Handler(), handler_options);
   recorders_.push_back(recorder);
@@ -312,7 +314,7 @@ void Schedule::RemoveHandler() {
 void Schedule::BlockOrUnblock() {
   if (handlers_.empty()) return;
   Recorder& recorder = *handlers_[Draw(handlers_.size())].recorder;
-  const bool block = Chance(50);
+  const bool block = Chance(50) && !recorder.options().quick;
   Note((block ? "block handler " : "unblock handler ") + recorder.options().name);
   if (block) {
     recorder.Block();

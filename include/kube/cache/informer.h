@@ -13,7 +13,8 @@
 // However many handlers, listers and copies of the informer there are: one watch, one cache. docs/informers.md says what exactly is
 // promised. In short:
 //   - The cache changes first, then handlers are told. Each handler is told in the order of the changes, on a thread of its own, one
-//     call at a time; a slow one delays only itself (and memory grows by what waits for it).
+//     call at a time; a slow one delays only itself (and memory grows by what waits for it). One that says that it is quick may be told
+//     on the informer's thread.
 //   - A handler that comes late is told of everything that is there as an add with initial = true; nothing is lost or told twice.
 //   - Objects are compared by key, so a deletion and a creation that were both missed look like one update.
 //   - A handler that throws is logged and counted; that notification is over and the next one comes.
@@ -64,6 +65,9 @@ struct HandlerOptions {
   std::string name{};  // for status, logs and the thread's name; empty: a number
   // How often all objects are told again as updates; 0: never; nothing: the informer's own. See InformerOptions::resync.
   std::optional<std::chrono::nanoseconds> resync{};
+  // The handler never waits for anything: it only notes the change, as by adding a key to a queue. A single change is then told on the
+  // informer's own thread, which saves waking another one; a handler that does wait would hold up the informer.
+  bool quick = false;
 };
 
 struct InformerOptions {

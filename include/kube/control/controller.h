@@ -58,7 +58,7 @@ struct ControllerOptions {
 
 template <ObjectType T>
 struct SourceOptions {
-  Predicate<T> when{};
+  Predicate<T> when{};                        // must not wait: it may be asked on the informer's thread
   std::optional<InformerOptions> informer{};  // none: the factory's defaults
   std::string name{};                         // of causes, logs and metrics; empty: the resource, "deployments.apps"
   // Work begins also where the server does not have the kind or does not allow to read it; changes are told once it does.
@@ -160,13 +160,15 @@ class ControllerBuilder {
   // Objects whose controller is one of T: their changes are about that one.
   template <Resource U>
   ControllerBuilder& Owns(SourceOptions<U> options = {}) {
-    return Watch<U>(GvrOf<U>(), std::move(options),
-                    [gvk = gvk_, namespaced = namespaced_](const Change<U>& change, std::vector<ObjectKey>& keys) {
-                      for (const Ptr<U>& object : {change.before, change.object}) {
-                        if (object == nullptr) continue;
-                        if (const std::optional<ObjectKey> owner = internal::OwnerKey(*object, gvk, namespaced)) AddOnce(keys, *owner);
-                      }
-                    });
+    return Watch<U>(
+        GvrOf<U>(), std::move(options),
+        [gvk = gvk_, namespaced = namespaced_](const Change<U>& change, std::vector<ObjectKey>& keys) {
+          for (const Ptr<U>& object : {change.before, change.object}) {
+            if (object == nullptr) continue;
+            if (const std::optional<ObjectKey> owner = internal::OwnerKey(*object, gvk, namespaced)) AddOnce(keys, *owner);
+          }
+        },
+        true);
   }
 
   // Any other objects. `map` says which keys an object is about; an update is about those of before and after.
@@ -231,7 +233,7 @@ class ControllerBuilder {
   ControllerSpec Reconcile(Reconciler reconciler) {
     const auto self = [](const Change<T>& change, std::vector<ObjectKey>& keys) { keys.push_back(change.key); };
     std::vector<internal::WatchSpec> children = std::exchange(spec_.watches, {});
-    Watch<T>(gvr_, for_, self);  // first: it is the one that people look for
+    Watch<T>(gvr_, for_, self, true);  // first: it is the one that people look for
     for (internal::WatchSpec& child : children) spec_.watches.push_back(std::move(child));
     spec_.reconcile = std::move(reconciler);
     return std::exchange(spec_, {});
@@ -260,22 +262,24 @@ class ControllerBuilder {
       }
     };
   }
+  // `quick`: finding the keys needs nobody else.
   template <ObjectType U>
-  ControllerBuilder& Watch(Gvr gvr, SourceOptions<U> options, std::function<void(const Change<U>&, std::vector<ObjectKey>&)> keys_of) {
+  ControllerBuilder& Watch(Gvr gvr, SourceOptions<U> options, std::function<void(const Change<U>&, std::vector<ObjectKey>&)> keys_of,
+                           bool quick = false) {
     std::string name = options.name.empty() ? gvr.group_resource().ToString() : options.name;
     internal::WatchSpec watch{.name = name, .gvr = gvr, .optional = options.optional};
     if (options.informer) watch.ns = options.informer->ns;
     if constexpr (Resource<U> && !std::same_as<U, meta::v1::PartialObjectMetadata>) watch.namespaced = IsNamespaced<U>();
-    watch.start = [gvr = std::move(gvr), options = std::move(options), keys_of = std::move(keys_of), source = String(name)](
+    watch.start = [gvr = std::move(gvr), options = std::move(options), keys_of = std::move(keys_of), source = String(name), quick](
                       InformerFactory& informers, const internal::EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
       const InformerOptions how = options.informer.value_or(informers.defaults());
       EventHandler<U> handler = internal::MakeHandler<U>(source, options.when, keys_of, enqueue);
       if constexpr (std::same_as<U, DynamicObject>) {
-        return informers.For(gvr, how).AddEventHandler(std::move(handler));
+        return informers.For(gvr, how).AddEventHandler(std::move(handler), {.quick = quick});
       } else if constexpr (std::same_as<U, meta::v1::PartialObjectMetadata>) {
-        return informers.ForMetadata(gvr, how).AddEventHandler(std::move(handler));
+        return informers.ForMetadata(gvr, how).AddEventHandler(std::move(handler), {.quick = quick});
       } else {
-        return informers.For<U>(how).AddEventHandler(std::move(handler));
+        return informers.For<U>(how).AddEventHandler(std::move(handler), {.quick = quick});
       }
     };
     spec_.watches.push_back(std::move(watch));

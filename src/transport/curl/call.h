@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/parker.h"
 #include "kube/base/error.h"
 #include "kube/base/mutex.h"
 #include "kube/config/credentials.h"
@@ -45,26 +46,6 @@ class OneShot {
   static constexpr std::uint32_t kNew = 0, kAwaited = 1, kSet = 2;
   std::atomic<std::uint32_t> state_ = kNew;
   static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
-};
-
-// Something that happens again and again, and one thread that waits for the next time.
-class Bell {
- public:
-  void Ring() {
-    if (state_.exchange(kRung, std::memory_order_acq_rel) == kAwaited)
-      (void)syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  }
-  // By the thread that waits: before it looks whether it has to. What rings afterwards ends the wait.
-  void Prepare() { state_.store(kAwaited, std::memory_order_seq_cst); }
-  void Wait() {
-    while (state_.load(std::memory_order_acquire) == kAwaited) {
-      (void)syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAwaited, nullptr, nullptr, 0);
-    }
-  }
-
- private:
-  static constexpr std::uint32_t kRung = 0, kAwaited = 1;
-  std::atomic<std::uint32_t> state_ = kRung;
 };
 
 // Wakes a thread that waits in poll().
@@ -137,7 +118,7 @@ struct Call {
   std::size_t direct_room = 0;
 
   OneShot answered;  // `ready` is set, or the caller's context has stopped
-  Bell changed;      // for the reader of a stream: something came, or ended, or its context has stopped
+  Parker changed;    // for the reader of a stream: something came, or ended, or its context has stopped
   WakeUp at_socket;  // for a reader that waits at the socket itself
 
   Mutex mu;

@@ -36,7 +36,7 @@ void Call::Deliver(std::string_view bytes) {
     buffer.append(bytes);
     wake = std::exchange(reader_waits, false);
   }
-  if (wake) changed.Ring();
+  if (wake) changed.Unpark();
 }
 
 void Call::ForgetRoom() {
@@ -85,7 +85,7 @@ class CallStream : public BodyStream {
       std::string().swap(call_->buffer);
       call_->used = 0;
     }
-    call_->changed.Ring();
+    call_->changed.Unpark();
     if (cancel) loop_->Cancel(call_);
   }
 
@@ -123,11 +123,10 @@ class CallStream : public BodyStream {
       while (!there()) {
         call.ForgetRoom();
         call.reader_waits = true;
-        call.changed.Prepare();
         lock.Unlock();
         WakeWith(ctx);
         std::optional<Error> stopped = ctx.Err();
-        if (!stopped) call.changed.Wait();
+        if (!stopped) call.changed.Park();
         lock.Lock();
         call.reader_waits = false;
         if (stopped && !there()) return *std::move(stopped);
@@ -158,7 +157,7 @@ class CallStream : public BodyStream {
     if (token == wakes_for_) return;
     wake_ = ctx.OnDone([raw = call_.get()] {
       raw->at_socket.Set();
-      raw->changed.Ring();
+      raw->changed.Unpark();
     });
     wakes_for_ = std::move(token);
   }

@@ -66,7 +66,7 @@ void IoLoop::Post(Command command) {
     if (!stopping_) {
       commands_.push_back(std::move(command));
       command.call = nullptr;
-      wake = std::exchange(sleeping_, false);
+      wake = !caller_sends_ && std::exchange(sleeping_, false);
     }
   }
   if (wake) Wake();
@@ -86,30 +86,49 @@ void IoLoop::Submit(const std::shared_ptr<Call>& call) {
 
 bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
   if (!io_.TryLock()) return false;
-  Link* link = nullptr;
-  bool first = false;
+  Link* link = LinkToSendHere(*call);
   {
     MutexLock lock(mu_);
-    first = commands_.empty() && !stopping_;  // orders keep their order
+    if (!commands_.empty() || stopping_) link = nullptr;  // orders keep their order
+    caller_sends_ = link != nullptr;
   }
-  // Whatever needs a timer, libcurl or a decision is the loop's.
-  if (first && current_ != nullptr && waiting_.empty() && current_->material() == call->material && next_check_)
-    link = current_->FreeLink();
-  if (link == nullptr || link->session.active().size() - link->session.streaming() >= kMostSentHere || !link->session.output().empty()) {
+  if (link == nullptr) {
     io_.Unlock();
     return false;
   }
-  now_ = std::chrono::steady_clock::now();
-  StartOn(*link, call);
-  if (const std::string_view output = link->session.output(); !output.empty()) {
-    const Wire::Outcome outcome = link->wire.Write(output);
-    if (outcome.state == Wire::State::kDone) link->session.Sent(outcome.bytes);
+  bool wake = false;
+  for (std::shared_ptr<Call> next = call; next != nullptr;) {
+    now_ = std::chrono::steady_clock::now();
+    StartOn(*link, next);
+    if (const std::string_view output = link->session.output(); !output.empty()) {
+      const Wire::Outcome outcome = link->wire.Write(output);
+      if (outcome.state == Wire::State::kDone) link->session.Sent(outcome.bytes);
+    }
+    // What is left, or went wrong, the loop sees to.
+    wake = !waiting_.empty() || link->session.over() || !link->session.output().empty() || link->more;
+    next = nullptr;
+    MutexLock lock(mu_);
+    // Who came meanwhile did not wake the loop.
+    if (!wake && !stopping_ && !commands_.empty() && commands_.front().kind == Kind::kStart &&
+        LinkToSendHere(*commands_.front().call) == link) {
+      next = std::move(commands_.front().call);
+      commands_.erase(commands_.begin());
+      continue;
+    }
+    caller_sends_ = false;
+    if (!commands_.empty() && std::exchange(sleeping_, false)) wake = true;
   }
-  // What is left, or went wrong, the loop sees to.
-  const bool wake = !waiting_.empty() || link->session.over() || !link->session.output().empty() || link->more;
   io_.Unlock();
   if (wake) Wake();
   return true;
+}
+
+Link* IoLoop::LinkToSendHere(const Call& call) const {
+  // Whatever needs a timer, libcurl or a decision is the loop's.
+  if (call.over || current_ == nullptr || !waiting_.empty() || current_->material() != call.material || !next_check_) return nullptr;
+  Link* link = current_->FreeLink();
+  if (link == nullptr || !link->session.output().empty()) return nullptr;
+  return link->session.active().size() - link->session.streaming() < kMostSentHere ? link : nullptr;
 }
 
 void IoLoop::StartOn(Link& link, const std::shared_ptr<Call>& call) {
@@ -546,7 +565,7 @@ void IoLoop::Done(Call& call, std::optional<Error> error) {
     wake = call.reader_waits;
   }
   call.answered.Set();
-  if (wake) call.changed.Ring();
+  if (wake) call.changed.Unpark();
 }
 
 std::optional<Error> IoLoop::Outcome(Transfer& transfer, CURLcode code) {

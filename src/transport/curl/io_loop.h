@@ -86,6 +86,8 @@ class IoLoop : public CallOwner {
   void Wake();
   // Sends the request from the caller's thread, where nothing speaks against it: that saves waking the loop. False: it has to be posted.
   bool StartHere(const std::shared_ptr<Call>& call);
+  // Null where that is the loop's business.
+  Link* LinkToSendHere(const Call& call) const;
   void StartOn(Link& link, const std::shared_ptr<Call>& call);
   void Run();
   int WaitTime();
@@ -142,6 +144,7 @@ class IoLoop : public CallOwner {
   Mutex mu_;  // after io_
   std::vector<Command> commands_ KUBE_GUARDED_BY(mu_);
   bool sleeping_ KUBE_GUARDED_BY(mu_) = false;
+  bool caller_sends_ KUBE_GUARDED_BY(mu_) = false;  // StartHere is at work, and will look at commands_
   bool stopping_ KUBE_GUARDED_BY(mu_) = false;
 
   // All that follows, and all connections, belong to the holder of io_.
