@@ -3,8 +3,8 @@
 //   Mutex, MutexLock, CondVar      as in std, with annotations
 //   KUBE_GUARDED_BY(mu_) ...       say which lock protects a member, or which lock a function needs
 //
-// Every lock in kubexx is one of these: std::mutex of libstdc++ carries no annotations, so the analysis cannot see it. Waiting that
-// has to end when a Context ends goes through WaitUntil() in context.h.
+// Every lock in kubexx is one of these, but for WorkQueue's: std::mutex of libstdc++ carries no annotations, so the analysis cannot see
+// it. Waiting that has to end when a Context ends goes through WaitUntil() in context.h.
 //
 //   class Counter {
 //    public:
