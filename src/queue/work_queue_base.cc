@@ -5,7 +5,6 @@
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "kube/base/log.h"
@@ -32,18 +31,6 @@ constexpr Clock::Duration kRefreshPeriod = std::chrono::milliseconds(500);
 
 // Waking a thread that sleeps takes about this long.
 constexpr std::chrono::microseconds kLookOut{10};
-
-// Tells the processor that this is a loop that waits.
-inline void Pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Alone on its processor, nobody can see something happen.
-const bool kCanLookOut = std::thread::hardware_concurrency() > 1;
 
 Error Closed() { return Error(ErrorKind::kClosed, "the work queue is shut down"); }
 
@@ -92,27 +79,19 @@ std::size_t HashTexts(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(fold(hash(a, kTwo), hash(b, kThree)));
 }
 
-WorkQueueBase::Impl::BriefLock::BriefLock(Mutex& mu) : mu_(mu) {
-  for (int pauses = 1; kCanLookOut && pauses <= 64; pauses *= 2) {
-    if (mu_.TryLock()) return;
-    for (int i = 0; i < pauses; ++i) Pause();
-  }
-  mu_.Lock();
-}
-
 WorkQueueBase::Impl::Impl(const KeyOps& ops, WorkQueueOptions options)
     : ops_(ops),
       clock_(options.clock != nullptr ? std::move(options.clock) : Clock::Real()),
       limiter_(options.rate_limiter != nullptr ? std::move(options.rate_limiter) : DefaultRateLimiter(clock_)),
+      nodes_(ops_),
       metrics_(std::move(options.name), std::move(options.controller), std::move(options.metrics)),
       pool_(ops_),
-      nodes_(ops_),
       ready_(std::max(options.ageing, Clock::Duration::zero())) {}
 
 WorkQueueBase::Impl::~Impl() {
   {
     Afterwards after;
-    MutexLock lock(mu_);
+    BriefLock lock(mu_);
     StopLocked(after);
     forced_ = true;
     changed_.NotifyAll();
@@ -120,18 +99,21 @@ WorkQueueBase::Impl::~Impl() {
     while (!ready_.empty()) Release(ready_.Pop());
     while (idle_ + draining_ != 0) changed_.Wait(mu_);
   }
-  MutexLock lock(mu_);
+  BriefLock lock(mu_);
   nodes_.ForEach([this](WorkNode* node) KUBE_NO_THREAD_SAFETY_ANALYSIS { pool_.Destroy(node); });
+}
+
+WorkNode* WorkQueueBase::Impl::Make(const void* key, std::size_t hash) {
+  nodes_.MakeRoom();
+  WorkNode* node = pool_.Make(key);
+  node->hash = hash;
+  nodes_.Insert(node);
+  return node;
 }
 
 WorkNode* WorkQueueBase::Impl::FindOrMake(const void* key, std::size_t hash) {
   WorkNode* node = nodes_.Find(key, hash);
-  if (node != nullptr) return node;
-  nodes_.MakeRoom();
-  node = pool_.Make(key);
-  node->hash = hash;
-  nodes_.Insert(node);
-  return node;
+  return node != nullptr ? node : Make(key, hash);
 }
 
 void WorkQueueBase::Impl::Release(WorkNode* node) {
@@ -142,6 +124,21 @@ void WorkQueueBase::Impl::Release(WorkNode* node) {
 
 void WorkQueueBase::Impl::Add(const void* key, std::size_t hash, const AddOptions& options) {
   hash = NodeTable::Mix(hash);
+  if (options.rate_limited || options.after > Clock::Duration::zero()) return AddLater(key, hash, options);
+  WakeAfterwards after;
+  BriefLock lock(mu_);
+  if (shutting_down_) return;
+  WorkNode* node = nodes_.Find(key, hash);
+  if (node == nullptr) {
+    node = Make(key, hash);
+  } else if (node->queued && options.priority <= node->priority) {
+    return;  // the most frequent case needs no time
+  }
+  MakeReady(node, options.priority, clock_->Now());
+  WakeOne(after);
+}
+
+void WorkQueueBase::Impl::AddLater(const void* key, std::size_t hash, const AddOptions& options) {
   Clock::Duration delay = options.after;
   if (options.rate_limited) {
     int failures = 0;
@@ -157,13 +154,12 @@ void WorkQueueBase::Impl::Add(const void* key, std::size_t hash, const AddOption
   Afterwards after;
   BriefLock lock(mu_);
   if (shutting_down_) return;
-  if (options.rate_limited || delay > Clock::Duration::zero()) metrics_.Retried();
+  metrics_.Retried();
   WorkNode* node = FindOrMake(key, hash);
   if (delay > Clock::Duration::zero()) {
     MakeWait(node, options.priority, clock_->Later(delay), after);
     return;
   }
-  if (node->queued && options.priority <= node->priority) return;  // the most frequent case needs no time
   MakeReady(node, options.priority, clock_->Now());
   WakeOne(after);
 }
@@ -244,7 +240,7 @@ int WorkQueueBase::Impl::NumRequeues(const void* key, std::size_t hash) const {
   return node == nullptr ? 0 : node->failures;
 }
 
-void WorkQueueBase::Impl::WakeOne(Afterwards& after) {
+void WorkQueueBase::Impl::WakeOne(WakeAfterwards& after) {
   if (coming_ || asleep_ == nullptr || ready_.empty()) return;
   // Only one at a time: whoever takes a key and leaves others wakes the next. A burst of adds then costs one call of the system, not one
   // for each.
@@ -256,7 +252,7 @@ void WorkQueueBase::Impl::WakeOne(Afterwards& after) {
 }
 
 void WorkQueueBase::Impl::WakeOneNow() {
-  Afterwards after;
+  WakeAfterwards after;
   WakeOne(after);
 }
 
@@ -291,13 +287,12 @@ void WorkQueueBase::Impl::Unlink(Sleeper* sleeper) {
 
 void WorkQueueBase::Impl::SleepUntilWoken(const Context& ctx, Sleeper* sleeper) {
   const Context::Registration stop = ctx.OnDone([this, sleeper] {
-    MutexLock lock(mu_);
+    BriefLock lock(mu_);
     if (!sleeper->asleep) return;
     Unlink(sleeper);
-    sleeper->wake.NotifyOne();
+    sleeper->wake.Unpark();
   });
-  MutexLock lock(mu_);
-  while (sleeper->asleep) sleeper->wake.Wait(mu_);
+  while (sleeper->asleep) sleeper->wake.Park();
 }
 
 Result<WorkNode*> WorkQueueBase::Impl::Get(const Context& ctx) {
@@ -326,7 +321,7 @@ Result<WorkNode*> WorkQueueBase::Impl::Get(const Context& ctx) {
     if (!ready_.empty()) return TakeNext(after);
     if (shutting_down_) return Closed();
     ++idle_;
-    if (!coming_ && !looked_out && kCanLookOut) {
+    if (!coming_ && !looked_out && CanLookOut()) {
       looked_out = looking_out = coming_ = true;
     } else {
       sleeper = FallAsleep();
@@ -349,19 +344,19 @@ WorkNode* WorkQueueBase::Impl::TakeNext(Afterwards& after) {
 }
 
 void WorkQueueBase::Impl::Done(const void* key, std::size_t hash) {
-  Afterwards after;
+  WakeAfterwards after;
   BriefLock lock(mu_);
   WorkNode* node = nodes_.Find(key, NodeTable::Mix(hash));
   if (node != nullptr && node->processing) Finish(node, after);
 }
 
 void WorkQueueBase::Impl::Done(WorkNode* node) {
-  Afterwards after;
+  WakeAfterwards after;
   BriefLock lock(mu_);
   Finish(node, after);
 }
 
-void WorkQueueBase::Impl::Finish(WorkNode* node, Afterwards& after) {
+void WorkQueueBase::Impl::Finish(WorkNode* node, WakeAfterwards& after) {
   processing_.Remove(node);
   node->processing = false;
   if (metrics_.enabled()) metrics_.Done(clock_->Now() - node->started_at);
@@ -382,7 +377,7 @@ std::size_t WorkQueueBase::Impl::Len() const {
 }
 
 bool WorkQueueBase::Impl::shutting_down() const {
-  MutexLock lock(mu_);
+  BriefLock lock(mu_);
   return shutting_down_;
 }
 
@@ -397,13 +392,13 @@ void WorkQueueBase::Impl::StopLocked(Afterwards& after) {
   while (asleep_ != nullptr) {
     Sleeper* sleeper = asleep_;
     Unlink(sleeper);
-    sleeper->wake.NotifyOne();
+    sleeper->wake.Unpark();
   }
 }
 
 void WorkQueueBase::Impl::ShutDown() {
   Afterwards after;
-  MutexLock lock(mu_);
+  BriefLock lock(mu_);
   StopLocked(after);
   forced_ = true;
   changed_.NotifyAll();
@@ -412,16 +407,25 @@ void WorkQueueBase::Impl::ShutDown() {
 Result<void> WorkQueueBase::Impl::ShutDownWithDrain(const Context& ctx) {
   {
     Afterwards after;
-    MutexLock lock(mu_);
+    BriefLock lock(mu_);
     StopLocked(after);
     ++draining_;
   }
-  MutexLock lock(mu_);
-  Result<void> done = WaitUntil(ctx, mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return forced_ || Drained(); });
-  if (done && !Drained()) done = Error(ErrorKind::kClosed, "the work queue was shut down before all of its keys were done");
+  {
+    // The callback takes the lock, so neither registering nor unregistering may happen under it.
+    const Context::Registration stop = ctx.OnDone([this] {
+      BriefLock lock(mu_);
+      changed_.NotifyAll();
+    });
+    BriefLock lock(mu_);
+    while (!forced_ && !Drained() && !ctx.stopped()) changed_.Wait(mu_);
+  }
+  BriefLock lock(mu_);
   --draining_;
   Left();
-  return done;
+  if (Drained()) return {};
+  if (forced_) return Error(ErrorKind::kClosed, "the work queue was shut down before all of its keys were done");
+  return *ctx.Err();
 }
 
 void WorkQueueBase::Impl::ArmRefreshTimer(Afterwards& after) {
@@ -432,7 +436,7 @@ void WorkQueueBase::Impl::ArmRefreshTimer(Afterwards& after) {
 
 void WorkQueueBase::Impl::OnRefresh() {
   Afterwards after;
-  MutexLock lock(mu_);
+  BriefLock lock(mu_);
   if (shutting_down_) return;
   refresh_armed_ = false;
   ReportUnfinished(clock_->Now());
@@ -446,7 +450,7 @@ void WorkQueueBase::Impl::ReportUnfinished(Clock::TimePoint now) {
 }
 
 QueueCounts WorkQueueBase::Impl::Visit(std::size_t max, const std::function<void(const WorkNode&, const KeyInfo&)>& visit) const {
-  MutexLock lock(mu_);
+  BriefLock lock(mu_);
   const Clock::TimePoint now = clock_->Now();
   const auto info = [now](const WorkNode& node, KeyState state, int priority, Clock::Duration age) {
     KeyInfo out{.state = state, .again = node.dirty, .priority = priority, .requeues = node.failures, .age = age};

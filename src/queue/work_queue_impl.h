@@ -8,8 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/parker.h"
 #include "kube/base/mutex.h"
 #include "kube/queue/work_queue_base.h"
+#include "queue/brief_mutex.h"
 #include "queue/indexed_heap.h"
 #include "queue/node_pool.h"
 #include "queue/node_table.h"
@@ -41,51 +43,44 @@ class WorkQueueBase::Impl {
   // A caller of Get that sleeps, or the place for the next one. They live as long as the queue, so waking one needs no lock: at worst it
   // hits someone who came later, and who looks at `asleep`.
   struct Sleeper {
-    CondVar wake;
+    Parker wake;
     Sleeper* prev = nullptr;  // among those who sleep; `next` also among the free ones
     Sleeper* next = nullptr;
-    bool asleep = false;    // nobody has woken it yet
-    bool for_work = false;  // woken because of a key
+    std::atomic<bool> asleep = false;  // nobody has woken it yet; changed with the lock held
+    bool for_work = false;             // woken because of a key
   };
 
-  // What has to be done once the lock is released. Declared before the lock is taken, it does that in its destructor.
-  struct Afterwards {
-    Afterwards() = default;
-    Afterwards(const Afterwards&) = delete;
-    Afterwards& operator=(const Afterwards&) = delete;
-    ~Afterwards() {
-      if (wake != nullptr) wake->wake.NotifyOne();
+  // What has to be done once the lock is released. Declared before the lock is taken, they do that in their destructors.
+  struct WakeAfterwards {
+    WakeAfterwards() = default;
+    WakeAfterwards(const WakeAfterwards&) = delete;
+    WakeAfterwards& operator=(const WakeAfterwards&) = delete;
+    ~WakeAfterwards() {
+      if (wake != nullptr) wake->wake.Unpark();
     }
     Sleeper* wake = nullptr;
+  };
+  struct Afterwards : WakeAfterwards {
     std::optional<Timer> old_due;
     std::optional<Timer> old_refresh;
-  };
-
-  // Holds mu_ for a scope. What is done under it is so short that waiting for it awake costs less than falling asleep.
-  class KUBE_SCOPED_CAPABILITY BriefLock {
-   public:
-    explicit BriefLock(Mutex& mu) KUBE_ACQUIRE(mu);
-    ~BriefLock() KUBE_RELEASE() { mu_.Unlock(); }
-    BriefLock(const BriefLock&) = delete;
-    BriefLock& operator=(const BriefLock&) = delete;
-
-   private:
-    Mutex& mu_;
   };
 
   struct Sooner {
     bool operator()(const WorkNode& a, const WorkNode& b) const { return a.due < b.due; }
   };
 
+  // Rate-limited, with a delay, or both.
+  void AddLater(const void* key, std::size_t hash, const AddOptions& options) KUBE_EXCLUDES(mu_);
+  WorkNode* Make(const void* key, std::size_t hash) KUBE_REQUIRES(mu_);
   WorkNode* FindOrMake(const void* key, std::size_t hash) KUBE_REQUIRES(mu_);
   // Frees a node that does nothing.
   void Release(WorkNode* node) KUBE_REQUIRES(mu_);
   void MakeReady(WorkNode* node, int priority, Clock::TimePoint now) KUBE_REQUIRES(mu_);
   void MakeWait(WorkNode* node, int priority, Clock::TimePoint due, Afterwards& after) KUBE_REQUIRES(mu_);
   WorkNode* TakeNext(Afterwards& after) KUBE_REQUIRES(mu_);
-  void Finish(WorkNode* node, Afterwards& after) KUBE_REQUIRES(mu_);
+  void Finish(WorkNode* node, WakeAfterwards& after) KUBE_REQUIRES(mu_);
   // If there are keys and a sleeper, and none is on its way already.
-  void WakeOne(Afterwards& after) KUBE_REQUIRES(mu_);
+  void WakeOne(WakeAfterwards& after) KUBE_REQUIRES(mu_);
   // The same with the lock held, for those whom the destructor may not see any more once they have released it.
   void WakeOneNow() KUBE_REQUIRES(mu_);
   // Looks out for a key for a moment before it is worth to fall asleep.
@@ -110,10 +105,12 @@ class WorkQueueBase::Impl {
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<RetryLimiter> limiter_;
 
-  mutable Mutex mu_;
+  // Alone in its cache line: what an Add of a queued key reads beside it then stays with each processor.
+  alignas(64) mutable BriefMutex mu_;
+  alignas(64) bool shutting_down_ KUBE_GUARDED_BY(mu_) = false;
+  NodeTable nodes_ KUBE_GUARDED_BY(mu_);
   QueueMetrics metrics_ KUBE_GUARDED_BY(mu_);
   NodePool pool_ KUBE_GUARDED_BY(mu_);
-  NodeTable nodes_ KUBE_GUARDED_BY(mu_);
   ReadyList ready_ KUBE_GUARDED_BY(mu_);
   NodeList processing_ KUBE_GUARDED_BY(mu_);  // in the order of their beginning
   IndexedHeap<WorkNode, Sooner> waiting_ KUBE_GUARDED_BY(mu_);
@@ -126,9 +123,8 @@ class WorkQueueBase::Impl {
   std::size_t idle_ KUBE_GUARDED_BY(mu_) = 0;      // callers who wait in Get
   std::size_t draining_ KUBE_GUARDED_BY(mu_) = 0;  // and in ShutDownWithDrain
 
-  bool shutting_down_ KUBE_GUARDED_BY(mu_) = false;
   bool forced_ KUBE_GUARDED_BY(mu_) = false;  // ShutDown was called: nobody waits for a drain
-  CondVar changed_;                           // drained, forced, or the last caller has left
+  BriefCondVar changed_;                      // drained, forced, or the last caller has left
 
   // One for the key that is due first. An old one that comes too early finds nothing to do.
   Timer due_timer_ KUBE_GUARDED_BY(mu_);
