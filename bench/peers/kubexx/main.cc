@@ -1,6 +1,6 @@
 // peers_informer: our side of bench/peers. One shared informer; its words are in ../README.md.
 //
-//   peers_informer --kubeconfig F --kind pods|workloads|workloads-dynamic [--encoding protobuf|json] [--strip]
+//   peers_informer --kubeconfig F --kind pods|workloads|workloads-dynamic [--encoding protobuf|json] [--strip] [--quick]
 #include <fmt/core.h>
 #include <sys/resource.h>
 
@@ -33,6 +33,7 @@ struct Options {
   std::string kind = "pods";
   bool json = false;
   bool strip = false;
+  bool quick = false;
   bool verbose = false;
 };
 
@@ -117,7 +118,7 @@ void Obey(Seen& seen) {
 }
 
 template <typename T>
-int Run(InformerFactory& informers, const SharedInformer<T>& informer, std::int64_t start, bool verbose) {
+int Run(InformerFactory& informers, const SharedInformer<T>& informer, std::int64_t start, const Options& options) {
   Seen seen;
   Result<HandlerRegistration> registration =
       informer.AddEventHandler({.on_add = [&](const Ptr<T>&, bool) { ++seen.objects; },
@@ -129,7 +130,8 @@ int Run(InformerFactory& informers, const SharedInformer<T>& informer, std::int6
                                         seen.times.emplace_back(version, Nanoseconds());
                                       }
                                       ++seen.updates;
-                                    }});
+                                    }},
+                               {.quick = options.quick});
   if (!registration) Fail(registration.error().ToString());
   const Context ctx = Context::Background();
   informers.Start(ctx);
@@ -137,7 +139,7 @@ int Run(InformerFactory& informers, const SharedInformer<T>& informer, std::int6
   Say(fmt::format(R"({{"phase":"synced","objects":{},"cached":{},"wall":{:.6f},"cpu":{:.6f},"rss":{},"peak":{}}})", seen.objects.load(),
                   informer.indexer().size(), static_cast<double>(Nanoseconds() - start) / 1e9, CpuSeconds(), Memory("VmRSS:"),
                   Memory("VmHWM:")));
-  if (verbose) {
+  if (options.verbose) {
     const CacheStats stats = informer.Stats();
     fmt::print(stderr, "{}\n{} objects, {} bytes, {} without sharing\n", informer.status().ToString(), stats.objects, stats.real_bytes,
                stats.logical_bytes);
@@ -163,10 +165,14 @@ int Main(int argc, char** argv) {
       options.json = value() == "json";
     } else if (arg == "--strip") {
       options.strip = true;
+    } else if (arg == "--quick") {
+      options.quick = true;
     } else if (arg == "--verbose") {
       options.verbose = true;
     } else {
-      Fail("usage: peers_informer --kubeconfig F --kind pods|workloads|workloads-dynamic [--encoding protobuf|json] [--strip] [--verbose]");
+      Fail(
+          "usage: peers_informer --kubeconfig F --kind pods|workloads|workloads-dynamic [--encoding protobuf|json] [--strip] [--quick] "
+          "[--verbose]");
     }
   }
   Result<ClientConfig> config = LoadConfig({.kubeconfig = options.kubeconfig});
@@ -175,9 +181,9 @@ int Main(int argc, char** argv) {
   Result<Client> client = Client::FromConfig(*config);
   if (!client) Fail(client.error().ToString());
   InformerFactory informers(*client, {.strip_managed_fields = options.strip});
-  if (options.kind == "pods") return Run(informers, informers.For<core::v1::Pod>(), start, options.verbose);
-  if (options.kind == "workloads") return Run(informers, informers.For<Workload>(), start, options.verbose);
-  return Run(informers, informers.For(Gvr{"bench.example.com", "v1", "workloads"}), start, options.verbose);
+  if (options.kind == "pods") return Run(informers, informers.For<core::v1::Pod>(), start, options);
+  if (options.kind == "workloads") return Run(informers, informers.For<Workload>(), start, options);
+  return Run(informers, informers.For(Gvr{"bench.example.com", "v1", "workloads"}), start, options);
 }
 
 }  // namespace
