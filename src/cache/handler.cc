@@ -80,7 +80,6 @@ bool HandlerThread::Push(std::span<const Notification> notifications, bool offer
     if (!assisted_ && sleeping_) {
       assist = assisted_ = quick_ && offers_to_tell;
       wake = !assist;
-      if (assist) assistant_ = std::this_thread::get_id();
       if (wake) sleeping_ = false;
     }
   }
@@ -94,12 +93,14 @@ void HandlerThread::Assist() {
   for (;;) {
     {
       MutexLock lock(mu_);
-      if (waiting_.empty() || removed_) {
+      assists_ = !waiting_.empty() && !removed_;
+      if (!assists_) {
         assistant_ = std::thread::id();
         assisted_ = false;
         if (removed_) assist_over_.NotifyAll();
         return;
       }
+      assistant_ = std::this_thread::get_id();
       assist_batch_.swap(waiting_);
       in_hand_ = assist_batch_.size();
     }
@@ -120,8 +121,9 @@ void HandlerThread::RemoveAndWait() {
   Remove();
   if (OnThread()) return;
   {
+    // Who has not begun yet will find it removed.
     MutexLock lock(mu_);
-    while (assisted_) assist_over_.Wait(mu_);
+    while (assists_) assist_over_.Wait(mu_);
   }
   // Several may wait; the first one joins.
   MutexLock lock(join_mu_);

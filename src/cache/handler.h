@@ -91,7 +91,8 @@ class HandlerThread {
   CondVar synced_changed_;
   std::vector<Notification> waiting_ KUBE_GUARDED_BY(mu_);
   bool sleeping_ KUBE_GUARDED_BY(mu_) = false;
-  bool assisted_ KUBE_GUARDED_BY(mu_) = false;  // somebody else tells: the thread keeps out of it
+  bool assisted_ KUBE_GUARDED_BY(mu_) = false;  // somebody else will tell, or does: the thread keeps out of it
+  bool assists_ KUBE_GUARDED_BY(mu_) = false;   // does so at this moment
   CondVar assist_over_;
   bool synced_ KUBE_GUARDED_BY(mu_) = false;
   std::size_t warn_at_ KUBE_GUARDED_BY(mu_) = 100'000;  // how many may wait before it is worth a line

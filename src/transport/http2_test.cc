@@ -10,6 +10,7 @@
 #include <atomic>
 #include <thread>
 
+#include "kube/base/thread.h"
 #include "kube/transport/http_transport.h"
 #include "kube/transport/transport_errors.h"
 #include "transport/curl_test_util.h"
@@ -366,6 +367,34 @@ TEST(Http2ProxyTest, AnHttpsProxyTunnelsHttp2) {
     EXPECT_EQ(answer->body.size(), size);
   }
   EXPECT_EQ(proxy.accepted(), 1);
+}
+
+// What could not be written at once waits, and moves in memory when more is to be sent.
+TEST(Http2ProxyTest, LargeBodiesAtOnceShareAConnectionThatIsSlow) {
+  const auto server =
+      StartServer([](const Exchange& exchange) { exchange->Reply({.body = std::to_string(exchange->request().body.size())}); });
+  RawServer proxy([&](RawPeer& peer, int) {
+    (void)peer.ReadUntil("\r\n\r\n");
+    (void)peer.Send("HTTP/1.1 200 Connection established\r\n\r\n");
+    Splice(peer, ConnectTo(server->port()));
+  });
+  HttpTransportOptions options;
+  options.proxy_url = "http://127.0.0.1:" + std::to_string(proxy.port());
+  const auto transport = TransportTo(server->port(), true, options);
+  constexpr std::size_t kSize = 2'000'000;
+  {
+    std::vector<Thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back("sender", [&] {
+        for (int n = 0; n < 3; ++n) {
+          const Result<HttpResponse> answer = transport->RoundTrip(Patient(), Post(std::string(kSize, 'x')));
+          ASSERT_TRUE(answer) << answer.error().ToString();
+          EXPECT_EQ(answer->body, std::to_string(kSize));
+        }
+      });
+    }
+  }
+  EXPECT_EQ(transport->stats().connections_opened, 1U);
 }
 
 }  // namespace

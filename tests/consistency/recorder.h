@@ -23,11 +23,10 @@ ObjectKey KeyOf(const ConfigMap& object);
 std::string Difference(const View& a, const View& b);
 
 struct RecorderOptions {
-  std::string name {
-    bool quick = false;  // told on the informer's thread, so it must not be blocked
-  };
+  std::string name{};
   int throw_every = 0;     // throws at each such call, after it took note
   bool only_blue = false;  // has a filter: only objects with color=blue
+  bool quick = false;      // told on the informer's thread, so it must not be blocked
 };
 
 // Thread safety: all functions from any thread.

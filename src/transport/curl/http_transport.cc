@@ -102,6 +102,7 @@ class CallStream : public BodyStream {
         if (receiving_) call.ForgetRoom();
         lock.Unlock();
         if (const std::optional<Error> stopped = ctx.Err()) return *stopped;
+        if (call.at_socket.fd() < 0) StopWaking();  // nobody sets it while it is made
         const bool can_wait = call.at_socket.Prepare();
         WakeWith(ctx);
         const std::optional<std::size_t> received =
@@ -160,6 +161,10 @@ class CallStream : public BodyStream {
       raw->changed.Unpark();
     });
     wakes_for_ = std::move(token);
+  }
+  void StopWaking() {
+    wake_ = Context::Registration();
+    wakes_for_ = std::stop_token();
   }
 
   // The sender may send more, and was not told yet.

@@ -309,6 +309,7 @@ void IoLoop::OpeningDone(Pool& pool) {
   if (watched.connection != nullptr) watched.connection->used = true;
   Used();
   link->last_read = now_;
+  link->more = link->wire.pending();  // the handshake may have read more than it needed
   Register(link->fd, watched, EPOLLIN);
 }
 

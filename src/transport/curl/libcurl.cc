@@ -13,6 +13,8 @@ namespace {
 // The name of its binary interface, which has been the same since 2006.
 constexpr const char* kFile = "libcurl.so.4";
 
+constexpr unsigned kOldest = 0x075000;
+
 Mutex loading;
 LibCurl loaded;  // written once, under `loading`
 bool is_loaded KUBE_GUARDED_BY(loading) = false;
@@ -36,6 +38,8 @@ Result<LibCurl> LoadCurlFrom(const char* file) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(found);
     complete = complete && found != nullptr;
   };
+  decltype(&curl_version_info) version_info = nullptr;
+  get(version_info, "curl_version_info");
   decltype(&curl_global_init) global_init = nullptr;
   get(global_init, "curl_global_init");
   get(lib.easy_cleanup, "curl_easy_cleanup");
@@ -60,7 +64,12 @@ Result<LibCurl> LoadCurlFrom(const char* file) {
   get(lib.multi_wakeup, "curl_multi_wakeup");
   get(lib.slist_append, "curl_slist_append");
   get(lib.slist_free_all, "curl_slist_free_all");
-  if (!complete || global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return fail();
+  if (!complete) return fail();
+  // Older ones do not know some of the options, the CA among them.
+  if (const unsigned version = version_info(CURLVERSION_NOW)->version_num; version < kOldest) {
+    return Error(ErrorKind::kConfig, fmt::format("{} is too old ({:x}): kubexx needs libcurl 7.80", file, version));
+  }
+  if (global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return fail();
   return lib;
 }
 

@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 
+#include "kube/base/export.h"
 #include "kube/base/result.h"
 
 namespace kube::internal {
@@ -36,10 +37,10 @@ struct LibCurl {
   decltype(&curl_slist_free_all) slist_free_all = nullptr;
 };
 
-// Once per process; by any thread. Errors: kConfig where it is not installed; the next call tries again.
-Result<void> LoadCurl();
+// Once per process; by any thread. Errors: kConfig where it is not installed, or is older than 7.80; the next call tries again.
+KUBE_EXPORT Result<void> LoadCurl();
 // Requires: LoadCurl has succeeded.
-const LibCurl& Curl();
+KUBE_EXPORT const LibCurl& Curl();
 
 // Any file. Errors: kConfig.
 Result<LibCurl> LoadCurlFrom(const char* file);

@@ -257,6 +257,8 @@ CURLcode Pool::OnTlsContext(CURL* /*easy*/, void* context, void* opening) {
   auto& self = *static_cast<Opening*>(opening);
   const std::optional<Proxy>& proxy = self.pool->settings_->proxy;
   if (proxy && proxy->kind == Proxy::Kind::kHttps && !std::exchange(self.proxy_done, true)) return CURLE_OK;
+  // What waits to be written moves as it grows; libcurl before version 8 does not allow that by itself.
+  SSL_CTX_set_mode(static_cast<SSL_CTX*>(context), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   constexpr std::string_view kOffer = "\x02h2\x08http/1.1";
   const int failed = SSL_CTX_set_alpn_protos(static_cast<SSL_CTX*>(context), reinterpret_cast<const unsigned char*>(kOffer.data()),
                                              static_cast<unsigned>(kOffer.size()));

@@ -115,7 +115,7 @@ void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMateria
 
   // As OpenSSL does where libcurl is not asked.
   const char* roots = std::getenv("SSL_CERT_FILE");  // NOLINT(concurrency-mt-unsafe): nobody changes the environment meanwhile
-  if (roots != nullptr) Curl().easy_setopt(easy, CURLOPT_CAINFO, roots);
+  if (roots != nullptr && *roots != '\0') Curl().easy_setopt(easy, CURLOPT_CAINFO, roots);
 
   if (!settings.endpoint.tls || material == nullptr) return;
   SetTls(easy, *material, settings.proxy && settings.proxy->kind == Proxy::Kind::kHttps);

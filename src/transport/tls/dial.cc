@@ -111,7 +111,10 @@ Dial::~Dial() = default;
 
 void Dial::StartLookup() {
   auto lookup = std::make_shared<Lookup>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!Watch(lookup->done.get(), EPOLLIN, false)) return;
+  if (!Watch(lookup->done.get(), EPOLLIN, false)) {
+    failure_.os_error = EMFILE;
+    return;
+  }
   try {
     Thread("kube-lookup", [lookup, host = settings_->endpoint.host, port = settings_->endpoint.port] {
       std::vector<Address> addresses = LookUp(host, port, 0);
@@ -121,8 +124,9 @@ void Dial::StartLookup() {
       const std::uint64_t one = 1;
       (void)!write(lookup->done.get(), &one, sizeof one);
     }).Detach();
-  } catch (const std::system_error&) {
-    return;  // the system gives no thread, so there are no addresses
+  } catch (const std::system_error& e) {  // the system gives no thread
+    failure_.os_error = e.code().value();
+    return;
   }
   lookup_ = std::move(lookup);
 }
@@ -138,11 +142,12 @@ bool Dial::FinishLookup() {
 
 Dial::State Dial::Step(TimePoint now) {
   if (failure_.code != CURLE_OK) return State::kFailed;
-  if (epoll_.get() < 0) return Fail(CURLE_COULDNT_CONNECT, Text(EMFILE));
+  if (epoll_.get() < 0) failure_.os_error = EMFILE;
   if (now >= deadline_) return Fail(CURLE_OPERATION_TIMEDOUT, "");
   if (!FinishLookup()) return State::kUnderWay;
   lookup_.reset();
-  if (addresses_.empty()) return Fail(CURLE_COULDNT_RESOLVE_HOST, "");
+  if (addresses_.empty() && failure_.os_error == 0) return Fail(CURLE_COULDNT_RESOLVE_HOST, "");
+  if (addresses_.empty() || epoll_.get() < 0) return Fail(CURLE_COULDNT_CONNECT, Text(static_cast<int>(failure_.os_error)));
   if (ssl_ == nullptr) {
     if (const State connected = Connect(now); connected != State::kDone) return connected;
   }

@@ -1,6 +1,7 @@
 #include "transport/tls/tls_socket.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -84,17 +85,28 @@ bool Trust(SSL_CTX* context, std::string_view pem) {
   return any;
 }
 
-bool Readable(const char* environment, const char* usual) {
-  const char* named = std::getenv(environment);  // NOLINT(concurrency-mt-unsafe): nobody changes the environment meanwhile
-  return access(named != nullptr ? named : usual, R_OK) == 0;
+// NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment meanwhile
+bool Named(const char* variable) { return std::getenv(variable) != nullptr; }
+
+// A folder with names as OpenSSL looks for them: eight digits of a hash, ".0".
+bool HasHashedNames(const char* folder) {
+  DIR* dir = opendir(folder);
+  if (dir == nullptr) return false;
+  bool found = false;
+  while (const dirent* entry = found ? nullptr : readdir(dir)) {  // NOLINT(concurrency-mt-unsafe): a stream of its own
+    const std::string_view name(entry->d_name);
+    found = name.size() > 9 && name.find_first_not_of("0123456789abcdef") == 8 && name[8] == '.';
+  }
+  closedir(dir);
+  return found;
 }
 
 // The roots of the system, as OpenSSL looks for them: SSL_CERT_FILE, SSL_CERT_DIR, its own folder. That one is not everywhere, as in a
 // small image: then the bundles of the distributions.
 void TrustSystem(SSL_CTX* context) {
   (void)SSL_CTX_set_default_verify_paths(context);
-  if (Readable(X509_get_default_cert_file_env(), X509_get_default_cert_file()) ||
-      Readable(X509_get_default_cert_dir_env(), X509_get_default_cert_dir())) {
+  if (Named(X509_get_default_cert_file_env()) || Named(X509_get_default_cert_dir_env()) ||
+      access(X509_get_default_cert_file(), R_OK) == 0 || HasHashedNames(X509_get_default_cert_dir())) {
     return;
   }
   for (const char* bundle : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
