@@ -369,8 +369,7 @@ TEST(Http2ProxyTest, AnHttpsProxyTunnelsHttp2) {
   EXPECT_EQ(proxy.accepted(), 1);
 }
 
-// What could not be written at once waits, and moves in memory when more is to be sent.
-TEST(Http2ProxyTest, LargeBodiesAtOnceShareAConnectionThatIsSlow) {
+TEST(Http2ProxyTest, LargeBodiesAtOnceShareAConnection) {
   const auto server =
       StartServer([](const Exchange& exchange) { exchange->Reply({.body = std::to_string(exchange->request().body.size())}); });
   RawServer proxy([&](RawPeer& peer, int) {
