@@ -379,6 +379,17 @@ TEST(QuickHandlerTest, RemovingWaitsForWhoTells) {
   }
 }
 
+// The informer's thread may be in another handler, which waits for who removes this one.
+TEST(QuickHandlerTest, RemovingDoesNotWaitForWhoHasNotBegunToTell) {
+  int calls = 0;
+  const std::shared_ptr<HandlerThread> handler = StartQuick({.on_add = [&](const ObjectRef&, bool) { ++calls; }});
+  const Notification add{.kind = Kind::kAdd, .after = MakePod("a")};
+  ASSERT_TRUE(handler->Push({&add, 1}, true));
+  handler->RemoveAndWait();
+  handler->Assist();
+  EXPECT_EQ(calls, 0);
+}
+
 TEST(QuickHandlerTest, MayRemoveItselfAndThrow) {
   int calls = 0;
   std::shared_ptr<HandlerThread> handler;
