@@ -263,6 +263,7 @@ void ApiServer::ClearFaults() { impl_->faults_.Clear(); }
 void ApiServer::Refuse() { impl_->server_->StopListening(); }
 Result<void> ApiServer::Accept() { return impl_->server_->Listen(); }
 void ApiServer::CloseConnections() { impl_->server_->CloseConnections(); }
+std::size_t ApiServer::connections() const { return impl_->server_->connections(); }
 void ApiServer::Compact() { impl_->core_.store().Compact(); }
 Result<void> ApiServer::Restart(bool keep_state) { return impl_->Restart(keep_state); }
 void ApiServer::SetClockSkew(std::chrono::seconds skew) { impl_->core_.SetSkew(skew); }

@@ -206,8 +206,10 @@ TEST(ApiServerTest, CutsConnections) {
   client.CreateMap("a");
   Stream stream(*server, kWatchMaps);
   EXPECT_EQ(stream.Event(), "ADDED a");
+  EXPECT_GE(server->connections(), 1U);
   server->CloseConnections();
   EXPECT_FALSE(stream.EndsWell());
+  EXPECT_TRUE(Eventually([&] { return server->connections() == 0; }));
   Client again(*server);
   EXPECT_EQ(again.Get(std::string(kMaps) + "/a").status, 200);
 }

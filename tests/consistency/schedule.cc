@@ -375,6 +375,14 @@ void Schedule::ForceRelist() {
   server.Refuse();
   server.CloseConnections();
   const auto until = std::chrono::steady_clock::now() + kPatience;
+  // A connection that lived on would tell what happens below, and the informer, which missed nothing then, would have no need to list.
+  while (server.connections() > 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      Problem("the server does not close its connections");
+      break;
+    }
+    (void)Context::Background().SleepFor(std::chrono::milliseconds(1));
+  }
   while (informer_->status().reflector.state != ReflectorState::kWaiting) {
     if (std::chrono::steady_clock::now() > until) {
       Problem("the informer does not notice that the server is gone: " + informer_->status().ToString());
