@@ -59,13 +59,15 @@ InformerCore::~InformerCore() {
 // ---- Start and stop ----
 
 ReflectorOptions InformerCore::MakeReflectorOptions() {
+  // What a transform did to a version says nothing about the bytes that it came of.
+  if (options_.share && !transform_ && form_.type() != nullptr) parts_ = std::make_unique<PartMemory>(*store_);
   ReflectorOptions options{.form = &form_,
                            .what = what_,
                            .gvk = gvk_,
                            .ns = options_.ns,
                            .label_selector = options_.label_selector,
                            .field_selector = options_.field_selector,
-                           .decode = {.fields = fields_.everything() ? nullptr : &fields_},
+                           .decode = {.fields = fields_.everything() ? nullptr : &fields_, .predecessors = parts_.get()},
                            .share = options_.share,
                            .watch_list = options_.watch_list,
                            .resync_period = [this] { return std::chrono::nanoseconds(resync_period_.load()); },

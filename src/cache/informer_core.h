@@ -16,6 +16,7 @@
 
 #include "cache/delta_queue.h"
 #include "cache/handler.h"
+#include "cache/part_memory.h"
 #include "cache/reflector.h"
 #include "cache/source.h"
 #include "kube/base/context.h"
@@ -129,6 +130,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   bool started_ KUBE_GUARDED_BY(mu_) = false;
   bool stopped_ KUBE_GUARDED_BY(mu_) = false;
   std::shared_ptr<Clock> clock_ KUBE_GUARDED_BY(mu_);
+  std::unique_ptr<PartMemory> parts_ KUBE_GUARDED_BY(mu_);     // the reflector's; null where nothing is shared
   std::unique_ptr<Reflector> reflector_ KUBE_GUARDED_BY(mu_);  // made by Start, then there to the end
   std::optional<CancelSource> cancel_ KUBE_GUARDED_BY(mu_);
   std::atomic<std::chrono::nanoseconds::rep> resync_period_;  // how often handlers are looked at; 0: never

@@ -23,6 +23,7 @@ namespace {
 
 using core::v1::ConfigMap;
 using core::v1::Namespace;
+using core::v1::Service;
 using internal::RecordingLog;
 using internal::Witness;
 using meta::v1::PartialObjectMetadata;
@@ -130,6 +131,68 @@ class InformerServerTest : public internal::ServerTest {
   std::optional<CancelSource> cancel_;
 };
 INSTANTIATE_SERVERS(InformerServerTest);
+
+// Of services, because they have a spec that lasts and a status that anybody may write.
+class ServiceVersions : public InformerServerTest {
+ protected:
+  void Start(const SharedInformer<Service>& services) {
+    Service service;
+    service.metadata = {.name = "web", .namespace_ = String(ns_)};
+    service.spec.type = "ClusterIP";
+    service.spec.cluster_ip = "None";
+    service.spec.selector = {{"app.kubernetes.io/name", "a-name-that-is-long-enough"}};
+    service.spec.ports = {{.name = "http-of-the-application", .port = 80}};
+    const Result<Service> made = client_->Create(Patient(), service);
+    ASSERT_TRUE(made) << made.error().ToString();
+    services.Start(*ctx_);
+    ASSERT_TRUE(services.WaitForSync(Patient()));
+  }
+  // The cached object after a merge patch.
+  Ptr<Service> Change(const SharedInformer<Service>& services, std::string_view patch) {
+    const Result<Service> patched = client_->Patch<Service>(Patient(), {String(ns_), "web"}, Patch::Merge(std::string(patch)));
+    EXPECT_TRUE(patched) << patched.error().ToString();
+    EXPECT_TRUE(services.WaitUntilSeen(Patient(), {String(ns_), "web"}, patched->metadata.resource_version));
+    Result<Ptr<Service>> cached = services.lister().Get({String(ns_), "web"});
+    EXPECT_TRUE(cached && **cached == *patched);
+    return cached.value_or(nullptr);
+  }
+};
+INSTANTIATE_SERVERS(ServiceVersions);
+
+TEST_P(ServiceVersions, AnUnchangedSpecIsSharedAndAChangedOneIsNot) {
+  InformerFactory informers(*client_);
+  const SharedInformer<Service> services = informers.For<Service>({.ns = ns_});
+  ASSERT_NO_FATAL_FAILURE(Start(services));
+  const Ptr<Service> first = services.lister().Get({String(ns_), "web"}).value_or(nullptr);
+  ASSERT_NE(first, nullptr);
+  const Ptr<Service> second = Change(services, R"({"metadata":{"annotations":{"a":"1"}}})");
+  EXPECT_EQ(first->spec.ports.data(), second->spec.ports.data());
+  const Ptr<Service> third = Change(services, R"({"spec":{"ports":[{"name":"another-name-of-that-port","port":80}]}})");
+  EXPECT_NE(second->spec.ports.data(), third->spec.ports.data());
+  EXPECT_EQ(third->spec.ports[0].name, "another-name-of-that-port");
+  const Ptr<Service> fourth = Change(services, R"({"metadata":{"annotations":{"a":"2"}}})");
+  EXPECT_EQ(third->spec.ports.data(), fourth->spec.ports.data());
+}
+
+// What a transform made of the earlier version is not what the server sent.
+TEST_P(ServiceVersions, EachIsTransformedOnce) {
+  InformerFactory informers(*client_);
+  const SharedInformer<Service> services = informers.For<Service>({.ns = ns_});
+  ASSERT_TRUE(services.Transform([](Service& service) -> Result<void> {
+    for (core::v1::ServicePort& port : service.spec.ports) port.port += 1;
+    return {};
+  }));
+  ASSERT_NO_FATAL_FAILURE(Start(services));
+  for (int i = 0; i < 3; ++i) {
+    const Result<Service> patched = client_->Patch<Service>(
+        Patient(), {String(ns_), "web"}, Patch::Merge(R"({"metadata":{"annotations":{"a":")" + std::to_string(i) + "\"}}}"));
+    ASSERT_TRUE(patched) << patched.error().ToString();
+    ASSERT_TRUE(services.WaitUntilSeen(Patient(), {String(ns_), "web"}, patched->metadata.resource_version));
+    const Result<Ptr<Service>> cached = services.lister().Get({String(ns_), "web"});
+    ASSERT_TRUE(cached);
+    EXPECT_EQ((*cached)->spec.ports[0].port, 81);
+  }
+}
 
 TEST_P(InformerServerTest, KeepsUpWithTheServer) {
   Create("a");

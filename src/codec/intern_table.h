@@ -79,6 +79,12 @@ class InternTable {
     return Verdict::kFound;
   }
 
+  // Of a part that may be found in an object's earlier version; never 0.
+  std::uint64_t HashOf(std::string_view bytes) const {
+    const std::uint64_t hash = XXH3_64bits_withSecret(bytes.data(), bytes.size(), secret_, sizeof secret_);
+    return hash == 0 ? 1 : hash;
+  }
+
   // A part that the decoder found equal to its predecessor without asking.
   void CountHit(std::size_t bytes) {
     ++lookups_;

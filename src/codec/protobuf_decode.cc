@@ -10,6 +10,7 @@
 #include "codec/path.h"
 #include "codec/selection_node.h"
 #include "codec/wire.h"
+#include "kube/codec/predecessors.h"
 #include "kube/codec/protobuf.h"
 #include "value/field_access.h"
 
@@ -17,6 +18,7 @@ namespace kube {
 namespace internal {
 namespace {
 
+constexpr std::size_t kFewestToHash = 32;  // bytes of a part; less is decoded sooner than compared
 constexpr auto kProtobuf = InternTable::Format::kProtobuf;
 using Verdict = InternTable::Verdict;
 
@@ -61,7 +63,15 @@ class ProtobufDecoder {
         node_(selection),
         strict_(options.strict),
         keep_unknown_(options.keep_unknown),
-        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr) {}
+        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr),
+        predecessors_(table_ == nullptr ? nullptr : options.predecessors) {}
+
+  // An object of its own, not a part of one.
+  bool Object(const TypeInfo& type, char* object, std::string_view bytes) {
+    if (!Message(type, object, bytes, nullptr, 0)) return false;
+    if (predecessors_ != nullptr && begun_) predecessors_->End(object, parts_);
+    return true;
+  }
 
   // Unknown fields go to the object, or to `leftover` where the type is a view of a larger struct.
   bool Message(const TypeInfo& type, char* object, std::string_view bytes, const Path* path, int depth, std::string* leftover = nullptr) {
@@ -125,6 +135,12 @@ class ProtobufDecoder {
   const bool strict_;
   const bool keep_unknown_;
   InternTable* const table_;
+  Predecessors* const predecessors_;
+  // Of the object that is decoded, and of its earlier version.
+  bool begun_ = false;
+  unsigned seen_ = 0;  // bits of the parts that came
+  const char* earlier_ = nullptr;
+  PartHashes parts_{}, earlier_parts_{};
   std::string error_;
   std::string problems_;
 
@@ -182,9 +198,30 @@ class ProtobufDecoder {
     if (field.kind == FieldKind::kMessage) {
       std::string_view part;
       if (!r.Bytes(part)) return TooLong(start, path);
+      if (depth == 0 && predecessors_ != nullptr && field.shape == FieldShape::kPlain) return Part(field, at, part, path);
       return Message(*field.type, at, part, path, depth + 1);
     }
     return WithScalarType(field.kind, [&](auto t) { return Scalar(field.kind, Write<typename decltype(t)::type>(at), r, start, path); });
+  }
+
+  // Metadata, spec or status of the object: what is equal to its earlier version is taken from there.
+  bool Part(const FieldInfo& field, char* at, std::string_view bytes, const Path* path) {
+    if (field.number == 1) {
+      if (!Message(*field.type, at, bytes, path, 1)) return false;
+      begun_ = true;
+      earlier_ = static_cast<const char*>(predecessors_->Begin(at - field.offset, earlier_parts_));
+      return true;
+    }
+    const std::size_t i = field.number - 2U;
+    if (i >= parts_.size()) return Message(*field.type, at, bytes, path, 1);
+    // What comes twice is merged, and what comes of that has no bytes of its own.
+    const bool first = (seen_ & (1U << i)) == 0;
+    seen_ |= 1U << i;
+    parts_[i] = first && bytes.size() >= kFewestToHash ? table_->HashOf(bytes) : 0;
+    if (earlier_ == nullptr || parts_[i] == 0 || parts_[i] != earlier_parts_[i]) return Message(*field.type, at, bytes, path, 1);
+    CopyObject(*field.type, at, earlier_ + field.offset);
+    table_->CountHit(bytes.size());
+    return true;
   }
 
   bool TooLong(const char* start, const Path* path) { return Fail(path, start, "a length beyond the end of the message"); }
@@ -508,7 +545,7 @@ Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std::string_view
   if (type.field_count != 0 && type.fields[0].number == 0) return Error::Decode(std::string(type.name) + " has no protobuf form");
   const FieldSelection fields = internal::SelectionFor(type, options);
   internal::ProtobufDecoder decoder(bytes, options, fields.root());
-  if (!decoder.Message(type, static_cast<char*>(object), message, nullptr, 0)) return decoder.TakeError();
+  if (!decoder.Object(type, static_cast<char*>(object), message)) return decoder.TakeError();
   if (!decoder.problems().empty()) return Error::Decode("strict decoding error: " + decoder.problems());
   return {};
 }

@@ -1,8 +1,11 @@
 // Any bytes as protobuf, with and without envelope.
+#include <memory>
+
 #include "kube/api/apiextensions/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/codec/field_selection.h"
 #include "kube/codec/interner.h"
+#include "kube/codec/predecessors.h"
 #include "kube/codec/protobuf.h"
 #include "require.h"
 
@@ -15,6 +18,35 @@ const kube::FieldSelection& Some() {
       kube::FieldSelection::Without({"metadata.managedFields", "metadata.annotations.a", "spec.containers.env", "spec.versions.schema"})
           .value());
   return fields;
+}
+
+// The object of the last call, as the earlier version of whatever comes next.
+template <typename T>
+class Last final : public kube::internal::Predecessors {
+ public:
+  const void* Begin(const void*, kube::internal::PartHashes& parts) override {
+    parts = parts_;
+    return object_.get();
+  }
+  void End(const void* object, const kube::internal::PartHashes& parts) override {
+    object_ = std::make_unique<T>(*static_cast<const T*>(object));
+    parts_ = parts;
+  }
+
+ private:
+  std::unique_ptr<T> object_;
+  kube::internal::PartHashes parts_{};
+};
+
+// The second time all of it is there already; the last time what half of it was.
+template <typename T>
+void WithEarlierVersions(std::string_view bytes, const T& want, kube::Interner& interner) {
+  Last<T> last;
+  const kube::DecodeOptions options{.interner = &interner, .predecessors = &last};
+  for (const std::string_view each : {bytes, bytes, bytes.substr(0, bytes.size() / 2), bytes}) {
+    auto read = kube::FromProtobuf<T>(each, options);
+    if (each.size() == bytes.size()) Require(read.ok() && *read == want, "an earlier version changes nothing about the object");
+  }
 }
 
 template <typename T>
@@ -32,6 +64,7 @@ void Typed(std::string_view bytes, kube::Interner& interner) {
     return;
   }
   Require(*object == *shared, "an interner changes nothing about the object");
+  WithEarlierVersions(bytes, *object, interner);
   auto out = kube::ToProtobuf(*object);
   Require(out.ok(), "what was read can be written");
   auto again = kube::FromProtobuf<T>(*out);

@@ -7,6 +7,9 @@ namespace kube {
 
 class FieldSelection;
 class Interner;
+namespace internal {
+class Predecessors;
+}
 
 struct DecodeOptions {
   // Unknown and duplicate fields are errors that name each path, as the API server's fieldValidation=Strict has it.
@@ -18,6 +21,8 @@ struct DecodeOptions {
   Interner* interner = nullptr;
   // Which fields are decoded (kube/codec/field_selection.h); null: all. What is left out is skipped, whatever `strict` says.
   const FieldSelection* fields = nullptr;
+  // Where earlier versions of the object are (kube/codec/predecessors.h). A cache passes it in.
+  internal::Predecessors* predecessors = nullptr;
 };
 
 // How deep JSON, YAML and recursive protobuf messages may nest.

@@ -1,0 +1,28 @@
+// Predecessors: lets a decoder take what did not change from an object's earlier version.
+//
+// Most changes of an object leave its spec or its status as they were. A decoder with Predecessors hashes the bytes of these parts; where
+// the version that is cached came of the same bytes, its part is taken (some increments) instead of decoded and, with the old version,
+// destroyed. For protobuf, for an object that has nothing in it yet, and with an Interner only, whose secret keys the hashes.
+//
+// Thread safety: called by the decoding thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace kube::internal {
+
+// Of the bytes of fields 2 and 3, which are spec and status nearly everywhere; 0: not known.
+using PartHashes = std::array<std::uint64_t, 2>;
+
+class Predecessors {
+ public:
+  virtual ~Predecessors() = default;
+  // `object` has its metadata by now, and nothing else. Its earlier version, which lives until End (or the next Begin), and what is known
+  // of its parts; null where there is none.
+  virtual const void* Begin(const void* object, PartHashes& parts) = 0;
+  // The object is complete; `parts` are its own.
+  virtual void End(const void* object, const PartHashes& parts) = 0;
+};
+
+}  // namespace kube::internal
