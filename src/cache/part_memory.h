@@ -20,7 +20,8 @@ namespace kube::internal {
 
 class PartMemory final : public Predecessors {
  public:
-  explicit PartMemory(const Store& store) : store_(store), form_(store.form()) { Resize(kFewest); }
+  // Requires: the objects of the store have a table (they are no DynamicObjects).
+  explicit PartMemory(const Store& store) : Predecessors(*store.form().type()), store_(store), form_(store.form()) { Resize(kFewest); }
 
   const void* Begin(const void* object, PartHashes& parts) override;
   void End(const void* object, const PartHashes& parts) override;

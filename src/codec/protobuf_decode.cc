@@ -57,18 +57,20 @@ void AppendVarint(std::string& out, std::uint64_t value) {
 
 class ProtobufDecoder {
  public:
-  // `selection` is what is wanted of the message; null: all of it.
-  ProtobufDecoder(std::string_view input, const DecodeOptions& options, const SelectionNode* selection)
+  // `selection` is what is wanted of the object; null: all of it.
+  ProtobufDecoder(const TypeInfo& type, std::string_view input, const DecodeOptions& options, const SelectionNode* selection)
       : input_(input.data()),
         node_(selection),
         strict_(options.strict),
         keep_unknown_(options.keep_unknown),
         table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr),
-        predecessors_(table_ == nullptr ? nullptr : options.predecessors) {}
+        type_(type),
+        predecessors_(table_ != nullptr && options.predecessors != nullptr && options.predecessors->Has(type) ? options.predecessors
+                                                                                                              : nullptr) {}
 
-  // An object of its own, not a part of one.
-  bool Object(const TypeInfo& type, char* object, std::string_view bytes) {
-    if (!Message(type, object, bytes, nullptr, 0)) return false;
+  // All of it.
+  bool Object(char* object, std::string_view bytes) {
+    if (!Message(type_, object, bytes, nullptr, 0)) return false;
     if (predecessors_ != nullptr && begun_) predecessors_->End(object, parts_);
     return true;
   }
@@ -135,6 +137,7 @@ class ProtobufDecoder {
   const bool strict_;
   const bool keep_unknown_;
   InternTable* const table_;
+  const TypeInfo& type_;  // of the object that is decoded
   Predecessors* const predecessors_;
   // Of the object that is decoded, and of its earlier version.
   bool begun_ = false;
@@ -544,8 +547,8 @@ Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std::string_view
   }
   if (type.field_count != 0 && type.fields[0].number == 0) return Error::Decode(std::string(type.name) + " has no protobuf form");
   const FieldSelection fields = internal::SelectionFor(type, options);
-  internal::ProtobufDecoder decoder(bytes, options, fields.root());
-  if (!decoder.Object(type, static_cast<char*>(object), message)) return decoder.TakeError();
+  internal::ProtobufDecoder decoder(type, bytes, options, fields.root());
+  if (!decoder.Object(static_cast<char*>(object), message)) return decoder.TakeError();
   if (!decoder.problems().empty()) return Error::Decode("strict decoding error: " + decoder.problems());
   return {};
 }

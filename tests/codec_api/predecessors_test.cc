@@ -21,6 +21,7 @@ using core::v1::Pod;
 // Has one earlier version, whatever is asked for.
 class OneEarlier final : public internal::Predecessors {
  public:
+  OneEarlier() : Predecessors(Pod::kType) {}
   const void* Begin(const void* object, internal::PartHashes& parts) override {
     ++begun;
     name = static_cast<const Pod*>(object)->metadata.name.str();
@@ -180,6 +181,20 @@ TEST_F(PredecessorsTest, NothingIsAskedWithoutAnInterner) {
   EXPECT_EQ(predecessors_.begun, 0);
   EXPECT_EQ(predecessors_.ended, 0);
   EXPECT_TRUE(alone == strict);
+}
+
+// Its metadata is none of an object.
+TEST_F(PredecessorsTest, NothingIsAskedForAList) {
+  core::v1::PodList list;
+  list.metadata.resource_version = "7";
+  list.items = {Web(), Web()};
+  core::v1::PodList decoded;
+  ASSERT_TRUE(
+      DecodeProtobuf(core::v1::PodList::kType, &decoded, ToProtobuf(list).value(), {.interner = &interner_, .predecessors = &predecessors_})
+          .ok());
+  EXPECT_TRUE(decoded == list);
+  EXPECT_EQ(predecessors_.begun, 0);
+  EXPECT_EQ(predecessors_.ended, 0);
 }
 
 TEST_F(PredecessorsTest, AnErrorEndsNothing) {

@@ -24,6 +24,7 @@ const kube::FieldSelection& Some() {
 template <typename T>
 class Last final : public kube::internal::Predecessors {
  public:
+  Last() : Predecessors(T::kType) {}
   const void* Begin(const void*, kube::internal::PartHashes& parts) override {
     parts = parts_;
     return object_.get();

@@ -10,6 +10,10 @@
 #include <array>
 #include <cstdint>
 
+namespace kube {
+struct TypeInfo;
+}
+
 namespace kube::internal {
 
 // Of the bytes of fields 2 and 3, which are spec and status nearly everywhere; 0: not known.
@@ -17,12 +21,18 @@ using PartHashes = std::array<std::uint64_t, 2>;
 
 class Predecessors {
  public:
+  // Of objects of this type: others, such as lists of them, are decoded as if it were not there.
+  explicit Predecessors(const TypeInfo& type) : type_(&type) {}
   virtual ~Predecessors() = default;
+  bool Has(const TypeInfo& type) const { return type_ == &type; }
   // `object` has its metadata by now, and nothing else. Its earlier version, which lives until End (or the next Begin), and what is known
   // of its parts; null where there is none.
   virtual const void* Begin(const void* object, PartHashes& parts) = 0;
   // The object is complete; `parts` are its own.
   virtual void End(const void* object, const PartHashes& parts) = 0;
+
+ private:
+  const TypeInfo* type_;
 };
 
 }  // namespace kube::internal
