@@ -60,7 +60,7 @@ InformerCore::~InformerCore() {
 
 ReflectorOptions InformerCore::MakeReflectorOptions() {
   // What a transform did to a version says nothing about the bytes that it came of.
-  if (options_.share && !transform_ && form_.type() != nullptr) parts_ = std::make_unique<PartMemory>(*store_);
+  if (options_.share && !transform_ && PartMemory::Helps(form_.type())) parts_ = std::make_unique<PartMemory>(*store_);
   ReflectorOptions options{.form = &form_,
                            .what = what_,
                            .gvk = gvk_,

@@ -9,6 +9,12 @@
 
 namespace kube::internal {
 
+bool PartMemory::Helps(const TypeInfo* type) {
+  return type != nullptr && std::any_of(type->begin(), type->end(), [](const FieldInfo& field) {
+           return (field.number == 2 || field.number == 3) && field.kind == FieldKind::kMessage && field.shape == FieldShape::kPlain;
+         });
+}
+
 std::uint32_t PartMemory::TagOf(const void* object) const {
   return static_cast<std::uint32_t>(KeyedHash::Of({}, form_.Uid(object).view())) | 0x80000000U;
 }
@@ -35,12 +41,15 @@ const void* PartMemory::Begin(const void* object, PartHashes& parts) {
 
 void PartMemory::End(const void* object, const PartHashes& parts) {
   earlier_.reset();
-  if (form_.Uid(object).empty() || parts == PartHashes{}) return;
+  // Without a version nobody can tell which one an entry is of.
+  if (form_.Uid(object).empty() || form_.ResourceVersion(object).empty()) return;
+  const std::uint32_t tag = TagOf(object);
+  if (parts == PartHashes{} && tags_[Find(tag)] == 0) return;
   const std::uint64_t version = VersionOf(object);
   PartHashes of_version = parts;
   for (std::uint64_t& part : of_version) part += version;
   if (used_ * 4 >= capacity() * 3) MakeRoom();
-  Put(TagOf(object), of_version);
+  Put(tag, of_version);
 }
 
 std::size_t PartMemory::Find(std::uint32_t tag) const {

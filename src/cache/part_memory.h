@@ -3,8 +3,9 @@
 //   PartMemory memory(store);
 //   DecodeOptions options{.interner = &interner, .predecessors = &memory};
 //
-// A few numbers for each object (27 to 53 bytes), found by its uid and good for one resourceVersion. Nobody tells it of deletions: when it
-// is full, it looks which objects the store still has.
+// A few numbers for each object (27 to 80 bytes), found by its uid and good for one resourceVersion. Nobody tells it of deletions: when it
+// is full, it looks which objects the store has and forgets the others, those that are still on their way to the store included. What is
+// forgotten is decoded as a whole the next time.
 //
 // Thread safety: one decoding thread.
 #pragma once
@@ -20,7 +21,9 @@ namespace kube::internal {
 
 class PartMemory final : public Predecessors {
  public:
-  // Requires: the objects of the store have a table (they are no DynamicObjects).
+  // Whether objects of the type have a spec or a status as it is meant here. Null, of DynamicObjects, has not.
+  static bool Helps(const TypeInfo* type);
+  // Requires: it helps for the objects of the store.
   explicit PartMemory(const Store& store) : Predecessors(*store.form().type()), store_(store), form_(store.form()) { Resize(kFewest); }
 
   const void* Begin(const void* object, PartHashes& parts) override;

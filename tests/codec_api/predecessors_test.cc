@@ -102,6 +102,24 @@ TEST_F(PredecessorsTest, TakesWhatDidNotChange) {
   EXPECT_EQ(predecessors_.ended, 2);
 }
 
+// The interner alone would share as much of so few objects. This is how one can tell who it was.
+TEST_F(PredecessorsTest, TakesThemFromTheEarlierVersionAndNowhereElse) {
+  const Pod pod = Web();
+  Remember(Decode(pod));
+  Pod marked = *predecessors_.earlier;
+  marked.spec.hostname = "a-mark-that-no-bytes-have";
+  marked.status.reason = "another-mark-that-no-bytes-have";
+  predecessors_.earlier = std::make_shared<Pod>(marked);
+  std::shared_ptr<Pod> second = Decode(ToProtobuf(pod).value());
+  EXPECT_EQ(second->spec.hostname, "a-mark-that-no-bytes-have");
+  EXPECT_EQ(second->status.reason, "another-mark-that-no-bytes-have");
+  Pod changed = pod;
+  changed.status.phase = "Failed";
+  second = Decode(ToProtobuf(changed).value());
+  EXPECT_EQ(second->spec.hostname, "a-mark-that-no-bytes-have");
+  EXPECT_EQ(second->status.reason, "");
+}
+
 TEST_F(PredecessorsTest, DecodesWhatChanged) {
   Pod pod = Web();
   Remember(Decode(pod));

@@ -86,7 +86,7 @@ class KUBE_EXPORT ApiServer {
   // Refuses connections until Accept.
   void Refuse();
   Result<void> Accept();
-  // Cuts all connections at once, but after it returns; connections() tells when it is done.
+  // Cuts all connections at once, but after it returns; after Refuse, connections() tells when it is done.
   void CloseConnections();
   std::size_t connections() const;  // that are open now
   // Forgets history: watches and pages that start earlier get 410.

@@ -21,7 +21,7 @@ struct DecodeOptions {
   Interner* interner = nullptr;
   // Which fields are decoded (kube/codec/field_selection.h); null: all. What is left out is skipped, whatever `strict` says.
   const FieldSelection* fields = nullptr;
-  // Where earlier versions of the object are (kube/codec/predecessors.h). A cache passes it in.
+  // Where earlier versions of the object are (kube/codec/predecessors.h). For caches of this library, which pass it in.
   internal::Predecessors* predecessors = nullptr;
 };
 

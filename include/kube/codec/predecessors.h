@@ -2,7 +2,8 @@
 //
 // Most changes of an object leave its spec or its status as they were. A decoder with Predecessors hashes the bytes of these parts; where
 // the version that is cached came of the same bytes, its part is taken (some increments) instead of decoded and, with the old version,
-// destroyed. For protobuf, for an object that has nothing in it yet, and with an Interner only, whose secret keys the hashes.
+// destroyed. For protobuf and for an object that has nothing in it yet; only where parts are shared at all, that is with an Interner (whose
+// secret keys the hashes of 64 bits, each of which is compared with one other), and neither strict nor without unknown fields.
 //
 // Thread safety: called by the decoding thread.
 #pragma once
@@ -10,23 +11,26 @@
 #include <array>
 #include <cstdint>
 
+#include "kube/base/export.h"
+
 namespace kube {
 struct TypeInfo;
 }
 
 namespace kube::internal {
 
-// Of the bytes of fields 2 and 3, which are spec and status nearly everywhere; 0: not known.
+// Of the bytes of fields 2 and 3, which are spec and status nearly everywhere; 0: not known. Anything may be taken for a hash that fits
+// none.
 using PartHashes = std::array<std::uint64_t, 2>;
 
-class Predecessors {
+class KUBE_EXPORT Predecessors {
  public:
   // Of objects of this type: others, such as lists of them, are decoded as if it were not there.
   explicit Predecessors(const TypeInfo& type) : type_(&type) {}
   virtual ~Predecessors() = default;
   bool Has(const TypeInfo& type) const { return type_ == &type; }
-  // `object` has its metadata by now, and nothing else. Its earlier version, which lives until End (or the next Begin), and what is known
-  // of its parts; null where there is none.
+  // Once the metadata of `object` is there (and once more where more metadata comes). Its earlier version, which lives until End or the
+  // next Begin, and what is known of its parts; null where there is none.
   virtual const void* Begin(const void* object, PartHashes& parts) = 0;
   // The object is complete; `parts` are its own.
   virtual void End(const void* object, const PartHashes& parts) = 0;
