@@ -19,8 +19,7 @@ struct TypeInfo;
 
 namespace kube::internal {
 
-// Of the bytes of fields 2 and 3, which are spec and status nearly everywhere; 0: not known. Anything may be taken for a hash that fits
-// none.
+// Of the bytes of fields 2 and 3, which are spec and status nearly everywhere. 0 is for what is not known, and fits no bytes.
 using PartHashes = std::array<std::uint64_t, 2>;
 
 class KUBE_EXPORT Predecessors {
