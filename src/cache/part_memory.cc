@@ -72,14 +72,14 @@ void PartMemory::Resize(std::size_t capacity) {
 }
 
 void PartMemory::MakeRoom() {
-  const std::vector<std::uint32_t> tags = std::move(tags_);
-  const std::vector<PartHashes> parts = std::move(parts_);
   // Until the first list is complete the store is empty, and all of these are to come.
   const bool first_list = store_.resource_version().empty();
   std::unordered_set<std::uint32_t> alive;
   if (!first_list) {
     for (const ObjectRef& object : store_.List()) alive.insert(TagOf(object.get()));
   }
+  const std::vector<std::uint32_t> tags = std::move(tags_);
+  const std::vector<PartHashes> parts = std::move(parts_);
   const std::size_t most = first_list ? tags.size() : alive.size();
   Resize(std::bit_ceil(std::max(kFewest, 2 * most)));
   for (std::size_t i = 0; i < tags.size(); ++i) {

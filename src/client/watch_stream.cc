@@ -150,7 +150,10 @@ class HttpWatchStream : public WatchStream {
     }
     // A bookmark is about the watch: what it says in its annotations is for whoever reads the watch, whatever fields are selected.
     DecodeOptions decode = decode_;
-    if (type == WatchEventType::kBookmark) decode.fields = nullptr, decode.predecessors = nullptr;
+    if (type == WatchEventType::kBookmark) {
+      decode.fields = nullptr;
+      decode.predecessors = nullptr;
+    }
     Result<void> read = DecodeObject(type_, metadata_only_, content_type_, event.object, decode, object);
     if (!read && !protobuf_ && ParseAnyJsonEvent(**frame, event)) {
       read = DecodeObject(type_, metadata_only_, content_type_, event.object, decode, object);

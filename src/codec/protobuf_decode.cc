@@ -71,7 +71,7 @@ class ProtobufDecoder {
   // All of it.
   bool Object(char* object, std::string_view bytes) {
     if (!Message(type_, object, bytes, nullptr, 0)) return false;
-    if (predecessors_ != nullptr && begun_) predecessors_->End(object, parts_);
+    if (begun_) predecessors_->End(object, parts_);
     return true;
   }
 
@@ -140,8 +140,8 @@ class ProtobufDecoder {
   const TypeInfo& type_;  // of the object that is decoded
   Predecessors* const predecessors_;
   // Of the object that is decoded, and of its earlier version.
-  bool begun_ = false;
-  unsigned seen_ = 0;  // bits of the parts that came
+  bool begun_ = false;  // the predecessors were asked
+  unsigned seen_ = 0;   // bits of the parts that came
   const char* earlier_ = nullptr;
   PartHashes parts_{}, earlier_parts_{};
   std::string error_;
