@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kShards = 8;
 
-// How many objects of each kind: a hundred in `make test`, a thousand in `make test-slow` (see CMakeLists.txt).
+// How many objects of each kind: a hundred in `make test`, a thousand in `make test-full` (see CMakeLists.txt).
 int ObjectsPerKind() {
   const char* given = std::getenv("KUBEXX_OBJECTS_PER_KIND");
   return given != nullptr ? std::atoi(given) : 100;
