@@ -123,6 +123,7 @@ lint: deps  ## the checks of the source tree: layers, headers, lengths, ASCII, c
 	@scripts/check-layers
 	@scripts/check-length
 	@scripts/check-ascii
+	@scripts/check-guarantees
 	@scripts/check-headers --all --out $(BUILD)/headers
 	@scripts/check-format
 	@scripts/check-tidy $(BUILD)/clang
