@@ -19,6 +19,7 @@
 #include "kube/base/fake_clock.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
+#include "kube/transport/write_permit.h"
 #include "transport/pipe_test_util.h"
 #include "transport/spdy/spdy_connection.h"
 #include "transport/websocket/websocket.h"
@@ -240,6 +241,19 @@ TEST_F(Contract17PortForward, AsksForTheTunnel) {
   EXPECT_EQ(request.method, "GET");
   EXPECT_EQ(request.target, "/api/v1/namespaces/default/pods/web/portforward");
   EXPECT_EQ(request.headers.Get("Sec-WebSocket-Protocol"), "SPDY/3.1+portforward.k8s.io");
+}
+
+// What is sent into a pod can change something there.
+TEST_F(Contract17PortForward, NeedsTheWritePermitOfItsContext) {
+  class Never : public WritePermit {
+   public:
+    Result<void> Check() override { return Error::Timeout("not the leader any more"); }
+  };
+  const auto transport = std::make_shared<UpgradeTransport>();
+  const Result<PortForwarder> refused =
+      ForwardPorts(AddWritePermit(Patient(), std::make_shared<Never>()), ClientWith(transport), {"default", "web"}, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().ToString(), HasSubstr("not the leader any more"));
 }
 
 TEST_F(Contract17PortForward, WhatMakesNoSenseIsNotSent) {

@@ -8,6 +8,7 @@
 #include "control/lease_lock.h"
 #include "kube/client/client.h"
 #include "kube/meta/validation.h"
+#include "kube/transport/write_permit.h"
 
 namespace kube {
 namespace internal {
@@ -77,7 +78,7 @@ class CandidateImpl {
     if (!leads) return leads.error();
     // A context that stopped gets nothing to do, even while this replica leads.
     if (Result<void> go = ctx.Check(); !go) return go.error();
-    return ctx.WithStopToken(lead_->stop_token());
+    return AddWritePermit(ctx.WithStopToken(lead_->stop_token()), lead_->Value<WritePermit>());
   }
 
  private:

@@ -144,6 +144,32 @@ TEST(LeaderCandidateTest, ALostLeadershipStopsTheContextAndIsRunForAgain) {
   EXPECT_EQ(lease->record()->holder, "a");
 }
 
+// A process that stood still finds out before it writes, whoever gave it its context.
+TEST(LeaderCandidateTest, TheContextCarriesTheWritePermit) {
+  class Never : public WritePermit {
+   public:
+    Result<void> Check() override { return Error::Timeout("refused from outside"); }
+  };
+  auto clock = std::make_shared<FakeClock>();
+  auto lease = std::make_shared<FakeLease>();
+  Result<LeaderCandidate> candidate =
+      LeaderCandidate::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"});
+  ASSERT_TRUE(candidate);
+  const Result<Context> lead = candidate->WaitForLeadership(Context::Background());
+  ASSERT_TRUE(lead);
+  const std::shared_ptr<WritePermit> permit = lead->Value<WritePermit>();
+  ASSERT_NE(permit, nullptr);
+  EXPECT_TRUE(permit->Check());
+  // A permit that the caller's context has is not lost.
+  const Result<Context> nested = candidate->WaitForLeadership(AddWritePermit(Context::Background(), std::make_shared<Never>()));
+  ASSERT_TRUE(nested);
+  EXPECT_THAT(nested->Value<WritePermit>()->Check().error().ToString(), HasSubstr("refused from outside"));
+  lease->Partition("a", true);
+  clock->Advance(seconds(13));
+  EXPECT_THAT(permit->Check().error().ToString(), HasSubstr("was not renewed in time"));
+  lease->Partition("a", false);  // so that the lease can be released
+}
+
 TEST(LeaderCandidateTest, TheUsersCallbacksAreCalled) {
   auto clock = std::make_shared<FakeClock>();
   auto lease = std::make_shared<FakeLease>();

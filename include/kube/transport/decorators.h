@@ -39,7 +39,8 @@ namespace kube {
 // Errors: those of CredentialSource::Get (kAuth ...), and nothing was sent then.
 KUBE_EXPORT std::shared_ptr<Transport> WithAuth(std::shared_ptr<Transport> next, std::shared_ptr<CredentialSource> credentials);
 
-// Asks the WritePermit of the request's context, where it has one, before something else than a GET or HEAD is sent (write_permit.h).
+// Asks the WritePermit of the request's context, if it has one, before anything but a GET or HEAD is sent, before every upgrade (exec,
+// attach, port-forward), and before each piece that is sent on an upgraded connection (write_permit.h).
 KUBE_EXPORT std::shared_ptr<Transport> WithWritePermits(std::shared_ptr<Transport> next);
 
 KUBE_EXPORT std::shared_ptr<Transport> WithUserAgent(std::shared_ptr<Transport> next, std::string user_agent);
