@@ -82,22 +82,51 @@ class ElectorImpl::NewLeaderThread {
   Thread thread_;
 };
 
-// Looks at the clock before each write: after a standstill nobody else may have had the time to notice.
+// Looks at the clocks before each write: after a standstill no timer may have fired yet.
 class ElectorImpl::Permit : public WritePermit {
  public:
-  Permit(std::shared_ptr<Clock> clock, std::string lease, Clock::TimePoint until)
-      : clock_(std::move(clock)), lease_(std::move(lease)), until_(until.time_since_epoch().count()) {}
+  Permit(const ElectorImpl& elector, std::shared_ptr<const LeaseTime> time, const LeaseTime::Moment& sent)
+      : time_(std::move(time)), lease_(elector.what_), limit_(elector.lead_limit_), slack_(elector.slack_), sent_(sent) {}
 
-  void Extend(Clock::TimePoint until) { until_ = until.time_since_epoch().count(); }
+  void Extend(const LeaseTime::Moment& sent) {
+    MutexLock lock(mu_);
+    sent_ = sent;
+  }
+  // For good: a later term has a permit of its own.
+  void Revoke() {
+    MutexLock lock(mu_);
+    sent_.reset();
+  }
   Result<void> Check() override {
-    if (clock_->Now().time_since_epoch().count() < until_) return {};
-    return Error::Timeout("leader election: lease " + lease_ + " was not renewed in time; nothing is written any more");
+    std::optional<LeaseTime::Moment> sent;
+    {
+      MutexLock lock(mu_);
+      sent = sent_;
+    }
+    if (!sent) {
+      return Error(ErrorKind::kClosed, "leader election: lease " + lease_ +
+                                           " is no longer held: it was not renewed in time, or taken, or " +
+                                           "released; nothing is written any more");
+    }
+    switch (time_->Judge(*sent, limit_, slack_)) {
+      case LeaseTime::Verdict::kWithin:
+        return {};
+      case LeaseTime::Verdict::kOver:
+        return Error::Timeout("leader election: lease " + lease_ + " was not renewed in time; nothing is written any more");
+      case LeaseTime::Verdict::kWallJumped:
+        break;
+    }
+    return Error::Timeout("leader election: the time of day jumped since lease " + lease_ +
+                          " was renewed; nothing is written until it is renewed again");
   }
 
  private:
-  const std::shared_ptr<Clock> clock_;
+  const std::shared_ptr<const LeaseTime> time_;
   const std::string lease_;
-  std::atomic<Clock::TimePoint::rep> until_;
+  const nanoseconds limit_;
+  const nanoseconds slack_;
+  Mutex mu_;
+  std::optional<LeaseTime::Moment> sent_ KUBE_GUARDED_BY(mu_);  // none: revoked
 };
 
 ElectorImpl::ElectorImpl(std::unique_ptr<LeaseLock> lock, LeaderElectionOptions options, LeaderCallbacks callbacks)
@@ -107,7 +136,9 @@ ElectorImpl::ElectorImpl(std::unique_ptr<LeaseLock> lock, LeaderElectionOptions 
       what_(lock_->Describe()),
       call_timeout_(std::max<nanoseconds>(seconds(1), options_.renew_deadline / 2)),
       lead_limit_(options_.renew_deadline + (options_.lease_duration - options_.renew_deadline) / 2),
-      clock_(Clock::Real()) {
+      slack_(std::max<nanoseconds>(seconds(1), options_.lease_duration - lead_limit_)),
+      clock_(Clock::Real()),
+      time_(std::make_shared<const LeaseTime>(clock_)) {
   Lead(false);
 }
 
@@ -133,14 +164,22 @@ void ElectorImpl::Observe(const LeaderRecord& record, Clock::TimePoint when) {
 }
 
 // The server took our record. Others may see it from the moment it was sent, so that is when its time begins.
-void ElectorImpl::Held(const LeaderRecord& record, Clock::TimePoint sent) {
+void ElectorImpl::Held(const LeaderRecord& record, const Sent& sent) {
   MutexLock lock(mu_);
   observed_ = record;
-  observed_at_ = sent;
-  lead_until_ = sent + Steady(lead_limit_);
-  if (permit_ != nullptr) permit_->Extend(lead_until_);
+  observed_at_ = sent.at;
+  lead_until_ = sent.at + Steady(lead_limit_);
+  sent_ = sent.moment;
+  if (permit_ != nullptr) permit_->Extend(sent_);
   write_in_doubt_ = false;
 }
+
+ElectorImpl::Sent ElectorImpl::SentNow() const {
+  MutexLock lock(mu_);
+  return {.at = clock_->Now(), .moment = time_->Now()};
+}
+
+LeaseTime::Verdict ElectorImpl::Judge() const { return time_->Judge(sent_, lead_limit_, slack_); }
 
 void ElectorImpl::Failed(const Error& error, bool write) {
   last_error_ = error.ToString();
@@ -156,19 +195,24 @@ void ElectorImpl::SetObservedForTest(const LeaderRecord& record, Clock::TimePoin
   Observe(record, when);
   MutexLock lock(mu_);
   clock_ = std::move(clock);
+  time_ = std::make_shared<const LeaseTime>(clock_, uptime_);
 }
 
 void ElectorImpl::Lead(bool leads) {
   {
     MutexLock lock(mu_);
     leads_ = leads;
+    if (!leads && permit_ != nullptr) {
+      permit_->Revoke();
+      permit_.reset();
+    }
   }
   if (options_.metrics != nullptr) options_.metrics->Set("leader_election_master_status", {{"name", options_.name}}, leads ? 1 : 0);
 }
 
 bool ElectorImpl::is_leader() const {
   MutexLock lock(mu_);
-  return leads_ && clock_->Now() < lead_until_;
+  return leads_ && Judge() == LeaseTime::Verdict::kWithin;
 }
 
 std::string ElectorImpl::leader() const {
@@ -208,7 +252,7 @@ ElectorImpl::Attempt ElectorImpl::TryAcquireOrRenew(const Context& ctx, bool ren
     const LeaderRecord before = observed();
     record.acquire_time = before.acquire_time;
     record.transitions = before.transitions;
-    const Clock::TimePoint sent = clock->Now();
+    const Sent sent = SentNow();
     const Result<void> updated = lock_->Update(CallContext(ctx), record);
     if (updated) {
       Held(record, sent);
@@ -226,7 +270,7 @@ ElectorImpl::Attempt ElectorImpl::TryAcquireOrRenew(const Context& ctx, bool ren
       if (!ctx.stopped()) Log().Error(found.error(), "Could not read the lease", {{"lease", what_}});
       return Attempt::kRefused;
     }
-    const Clock::TimePoint sent = clock->Now();
+    const Sent sent = SentNow();
     if (const Result<void> created = lock_->Create(CallContext(ctx), record); !created) {
       Failed(created.error(), true);
       if (!ctx.stopped()) Log().Error(created.error(), "Could not create the lease", {{"lease", what_}});
@@ -255,7 +299,7 @@ ElectorImpl::Attempt ElectorImpl::TryAcquireOrRenew(const Context& ctx, bool ren
   } else {
     record.transitions = found->transitions + 1;
   }
-  const Clock::TimePoint sent = clock->Now();
+  const Sent sent = SentNow();
   if (const Result<void> updated = lock_->Update(CallContext(ctx), record); !updated) {
     Failed(updated.error(), true);
     if (!ctx.stopped()) Log().Error(updated.error(), "Could not update the lease", {{"lease", what_}});
@@ -330,9 +374,15 @@ void ElectorImpl::ExtendLimit(Work& work) {
 
 ElectorImpl::Attempt ElectorImpl::RenewRound(const Context& ctx) {
   Clock::TimePoint until;
+  bool standstill = false;
   {
     MutexLock lock(mu_);
     until = lead_until_;
+    standstill = Judge() != LeaseTime::Verdict::kWithin;
+  }
+  if (standstill) {
+    Log().Warn("The lease was not renewed in time, as after a suspend, or the time of day was set; nothing is written until it is renewed",
+               {{"lease", what_}});
   }
   const Clock::TimePoint begin = ctx.clock()->Now();
   const Context round = ctx.WithDeadline(std::min(begin + Steady(options_.renew_deadline), until));
@@ -398,9 +448,9 @@ Result<void> ElectorImpl::RunOnce(const Context& ctx, std::unique_ptr<Work>& wor
   std::shared_ptr<WritePermit> permit;
   {
     MutexLock lock(mu_);
-    permit = permit_ = std::make_shared<Permit>(ctx.clock(), what_, lead_until_);
+    permit = permit_ = std::make_shared<Permit>(*this, time_, sent_);
   }
-  work = std::make_unique<Work>(ctx.WithValue(std::move(permit)).WithCancel());
+  work = std::make_unique<Work>(AddWritePermit(ctx, std::move(permit)).WithCancel());
   Work& w = *work;
   ExtendLimit(w);
   w.thread = Thread("kube-leading", [this, &w] {
@@ -447,6 +497,7 @@ Result<void> ElectorImpl::Run(const Context& ctx) {
   {
     MutexLock lock(mu_);
     clock_ = ctx.clock();
+    time_ = std::make_shared<const LeaseTime>(clock_, uptime_);
   }
   write_in_doubt_ = false;
   last_error_.clear();

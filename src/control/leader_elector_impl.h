@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "control/lease_lock.h"
+#include "control/lease_time.h"
 #include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/mutex.h"
@@ -42,6 +43,8 @@ class ElectorImpl {
   bool Release();
   void SetObservedForTest(const LeaderRecord& record, Clock::TimePoint when, std::shared_ptr<Clock> clock);
   LeaderRecord observed() const;
+  // The time since boot, suspend included. Before Run.
+  void SetUptimeForTest(LeaseTime::Uptime uptime) { uptime_ = std::move(uptime); }
   // Called before each pause with its end. Not while Run runs.
   void SetBeforeSleepForTest(std::function<void(Clock::TimePoint)> hook) { before_sleep_ = std::move(hook); }
 
@@ -62,6 +65,15 @@ class ElectorImpl {
   class NewLeaderThread;
   class Permit;  // of what is done as the leader
 
+  // When a renewal was sent, by all clocks.
+  struct Sent {
+    Clock::TimePoint at;
+    LeaseTime::Moment moment;
+  };
+  Sent SentNow() const;
+  // Whether this replica surely leads as far as time is concerned: kWithin.
+  LeaseTime::Verdict Judge() const KUBE_REQUIRES(mu_);
+
   Result<void> RunOnce(const Context& ctx, std::unique_ptr<Work>& work);
   bool Acquire(const Context& ctx);
   // Renews until `ctx` stops or the lease is lost; at once, or after a period.
@@ -79,7 +91,7 @@ class ElectorImpl {
   bool HeldByUs() const;
   bool IsValid(Clock::TimePoint now) const;
   void Observe(const LeaderRecord& record, Clock::TimePoint when);
-  void Held(const LeaderRecord& record, Clock::TimePoint sent);
+  void Held(const LeaderRecord& record, const Sent& sent);
   void Failed(const Error& error, bool write);
   Context CallContext(const Context& ctx) const { return ctx.WithTimeout(call_timeout_); }
 
@@ -89,7 +101,9 @@ class ElectorImpl {
   const std::string what_;  // of the lock, for logs
   const std::chrono::nanoseconds call_timeout_;
   const std::chrono::nanoseconds lead_limit_;  // how long after a renewal was sent this replica may lead
+  const std::chrono::nanoseconds slack_;       // how far the time of day may be set back meanwhile
   std::function<void(Clock::TimePoint)> before_sleep_;
+  LeaseTime::Uptime uptime_;
   std::atomic<bool> running_{false};
 
   // Of Run's thread.
@@ -100,10 +114,12 @@ class ElectorImpl {
 
   mutable Mutex mu_;
   std::shared_ptr<Clock> clock_ KUBE_GUARDED_BY(mu_);
+  std::shared_ptr<const LeaseTime> time_ KUBE_GUARDED_BY(mu_);
   LeaderRecord observed_ KUBE_GUARDED_BY(mu_);
   Clock::TimePoint observed_at_ KUBE_GUARDED_BY(mu_){};
   bool leads_ KUBE_GUARDED_BY(mu_) = false;
-  Clock::TimePoint lead_until_ KUBE_GUARDED_BY(mu_){};
+  Clock::TimePoint lead_until_ KUBE_GUARDED_BY(mu_){};   // by a clock that does not count suspend; for timers
+  LeaseTime::Moment sent_ KUBE_GUARDED_BY(mu_){};        // the last renewal
   std::shared_ptr<Permit> permit_ KUBE_GUARDED_BY(mu_);  // of the time as leader, where there is one
 };
 

@@ -1,4 +1,6 @@
 // Whole runs: callbacks, renewals, loss, release. contracts.md section 6, and contract 21.
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -219,6 +221,101 @@ TEST(Contract06LeaderElectionRun, WritesAreAllowedAsLongAsTheLeaseIsSurelyOurs) 
   const Result<void> refused = a.permit()->Check();
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().ToString(), HasSubstr("was not renewed in time"));
+}
+
+// CLOCK_MONOTONIC stands still while a machine is suspended: no timer of the leader fires, but its lease ends.
+TEST(Contract06LeaderElectionRun, AfterASuspendNothingIsWrittenUntilTheLeaseIsRenewed) {
+  Election election;
+  Election::Replica& a = election.Start("a");
+  ASSERT_TRUE(election.WaitForLine(a, "started"));
+  ASSERT_TRUE(election.Advance(seconds(10)));
+  ASSERT_NE(a.permit(), nullptr);
+  ASSERT_TRUE(a.permit()->Check());
+  election.slept = std::chrono::hours(1);
+  const Result<void> refused = a.permit()->Check();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().ToString(), HasSubstr("was not renewed in time"));
+  EXPECT_FALSE(a.elector().is_leader());
+  EXPECT_TRUE(a.working());  // that stops later: this is why the permit is needed
+  // No one else took the lease: a renewal proves it.
+  ASSERT_TRUE(election.Advance(seconds(2)));
+  EXPECT_TRUE(a.permit()->Check());
+  EXPECT_TRUE(a.elector().is_leader());
+  EXPECT_FALSE(a.work_stopped_at());
+}
+
+TEST(Contract06LeaderElectionRun, ALeaseThatWasTakenDuringASuspendIsLost) {
+  Election election;
+  Election::Replica& a = election.Start("a");
+  ASSERT_TRUE(election.WaitForLine(a, "started"));
+  const std::shared_ptr<WritePermit> permit = a.permit();
+  election.slept = std::chrono::hours(1);
+  election.lease->Put({.holder = "b", .lease_duration_seconds = 15});
+  EXPECT_FALSE(permit->Check());
+  EXPECT_FALSE(a.elector().is_leader());
+  ASSERT_TRUE(election.Advance(seconds(2)));
+  ASSERT_TRUE(election.WaitForEnd(a));
+  EXPECT_TRUE(IsLeadershipLost(a.result()->error()));
+  EXPECT_FALSE(permit->Check());
+  EXPECT_EQ(election.lease->record()->holder, "b");
+}
+
+// The clocks of a virtual machine stand still while its hypervisor pauses it. Only the time of day shows it, once it is set right.
+TEST(Contract06LeaderElectionRun, AfterAJumpOfTheTimeOfDayNothingIsWrittenUntilTheLeaseIsRenewed) {
+  for (const seconds jump : {seconds(3600), seconds(13), seconds(-60)}) {
+    Election election;
+    Election::Replica& a = election.Start("a");
+    ASSERT_TRUE(election.WaitForLine(a, "started"));
+    ASSERT_TRUE(election.Advance(seconds(10)));
+    election.clock->SetWallNow(election.clock->WallNow() + jump);
+    const Result<void> refused = a.permit()->Check();
+    ASSERT_FALSE(refused) << jump.count();
+    EXPECT_THAT(refused.error().ToString(), HasSubstr("time of day jumped"));
+    EXPECT_FALSE(a.elector().is_leader());
+    ASSERT_TRUE(election.Advance(seconds(2)));
+    EXPECT_TRUE(a.permit()->Check());
+    EXPECT_TRUE(a.elector().is_leader());
+    EXPECT_FALSE(a.work_stopped_at());
+  }
+}
+
+TEST(Contract06LeaderElectionRun, ASmallCorrectionOfTheTimeOfDayChangesNothing) {
+  Election election;
+  Election::Replica& a = election.Start("a");
+  ASSERT_TRUE(election.WaitForLine(a, "started"));
+  for (const milliseconds step : {milliseconds(1000), milliseconds(-2000)}) {
+    ASSERT_TRUE(election.Advance(seconds(2)));
+    election.clock->SetWallNow(election.clock->WallNow() + step);
+    EXPECT_TRUE(a.permit()->Check());
+    EXPECT_TRUE(a.elector().is_leader());
+  }
+}
+
+TEST(Contract06LeaderElectionRun, APermitDoesNotOutliveItsTerm) {
+  Election election;
+  Election::Replica& a = election.Start("a");
+  ASSERT_TRUE(election.WaitForLine(a, "started"));
+  const std::shared_ptr<WritePermit> permit = a.permit();
+  election.lease->Put({.holder = "b", .lease_duration_seconds = 15});
+  ASSERT_TRUE(election.Advance(seconds(2)));
+  ASSERT_TRUE(election.WaitForEnd(a));
+  const Result<void> refused = permit->Check();  // though the time of its last renewal is not over
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().ToString(), HasSubstr("is no longer held"));
+}
+
+// What is measured with is a clock that counts suspend.
+TEST(LeaseTimeTest, TheMachinesClockIsTheOneThatCountsSuspend) {
+  const auto read = [] {
+    timespec now{};
+    EXPECT_EQ(clock_gettime(CLOCK_BOOTTIME, &now), 0);
+    return seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  const LeaseTime time(Clock::Real());
+  const std::chrono::nanoseconds before = read();
+  const LeaseTime::Moment now = time.Now();
+  EXPECT_GE(now.up, before);
+  EXPECT_LE(now.up, read());
 }
 
 TEST(Contract06LeaderElectionRun, AHungRequestIsGivenUpAndTriedAgain) {

@@ -218,6 +218,7 @@ class Election {
           LeaderCallbacks{.on_started_leading = [this](const Context& lead) { Work(lead); },
                           .on_stopped_leading = [this] { Say("stopped"); },
                           .on_new_leader = [this](const std::string& leader) { Say("new leader " + leader); }});
+      elector_->SetUptimeForTest([&election] { return election.clock->Now().time_since_epoch() + election.slept.load(); });
       elector_->SetBeforeSleepForTest([this](Clock::TimePoint until) { BlockedUntil(until); });
       thread_ = Thread("replica", [this] {
         Result<void> ran = elector_->Run(run_.first);
@@ -235,10 +236,7 @@ class Election {
 
     ElectorImpl& elector() { return *elector_; }
     void Cancel() {
-      {
-        MutexLock lock(election_.mu);
-        wake_at_.reset();
-      }
+      BlockedUntil(std::nullopt);
       run_.second.Cancel();
     }
     std::optional<Result<void>> result() const {
@@ -275,7 +273,7 @@ class Election {
 
    private:
     friend class Election;
-    void BlockedUntil(Clock::TimePoint until) {
+    void BlockedUntil(std::optional<Clock::TimePoint> until) {
       MutexLock lock(election_.mu);
       wake_at_ = until;
       election_.changed.NotifyAll();
@@ -321,7 +319,8 @@ class Election {
 
   const std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
   const std::shared_ptr<FakeLease> lease = std::make_shared<FakeLease>();
-  std::map<std::string, Clock::Duration> skews;  // of the time of day of a replica; before it is started
+  std::atomic<std::chrono::nanoseconds> slept{std::chrono::nanoseconds(0)};  // how long the machine was suspended: `clock` stood still then
+  std::map<std::string, Clock::Duration> skews;                              // of the time of day of a replica; before it is started
   Mutex mu;
   CondVar changed;
   ~Election() {

@@ -196,7 +196,16 @@ class Manager::Impl {
     return internal::DebugReport(controllers, informers_.status(), is_leader(), Clock::Real()->WallNow());
   }
 
-  bool is_leader() const { return leading_; }
+  bool is_leader() const {
+    if (!leading_) return false;
+    std::shared_ptr<const LeaderElector> elector;
+    {
+      MutexLock lock(mu_);
+      elector = elector_;
+    }
+    // Work that goes on after a standstill does not mean that the lease is still held.
+    return elector == nullptr || elector->is_leader();
+  }
 
   const Client client_;
   const ManagerOptions options_;
@@ -407,6 +416,10 @@ class Manager::Impl {
     if (!made) return made.error();
     // Shared: a check may still be running when this returns.
     const auto elector = std::make_shared<LeaderElector>(*std::move(made));
+    {
+      MutexLock lock(mu_);
+      elector_ = elector;
+    }
     healthz_.Add("leader-election", [elector] { return elector->Check(std::chrono::seconds(20)); });
     const Part part(*this, "leader election");
     const Result<void> ran = elector->Run(ctx);
@@ -484,6 +497,7 @@ class Manager::Impl {
   std::optional<Error> failure_ KUBE_GUARDED_BY(mu_);
   std::optional<Result<void>> result_ KUBE_GUARDED_BY(mu_);  // when everything has ended
   bool lost_ KUBE_GUARDED_BY(mu_) = false;                   // the lease
+  std::shared_ptr<const LeaderElector> elector_ KUBE_GUARDED_BY(mu_);
   std::map<std::string, int> parts_ KUBE_GUARDED_BY(mu_);
   std::vector<AccessNeed> needs_ KUBE_GUARDED_BY(mu_);
   std::optional<EventRecorder> events_ KUBE_GUARDED_BY(mu_);

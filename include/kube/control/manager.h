@@ -132,6 +132,7 @@ class KUBE_EXPORT Manager {
   EventRecorder events(std::string controller);
   // Null where there is none of that name.
   Controller* controller(std::string_view name);
+  // Whether this replica leads at this moment (LeaderElector::is_leader); without leader election, whether Run runs.
   bool is_leader() const;
 
   // 0 where there is no such server, or before Run started it.
