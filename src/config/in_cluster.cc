@@ -8,7 +8,6 @@
 #include "config/load_internal.h"
 #include "config/pem.h"
 #include "config/text.h"
-#include "kube/base/log.h"
 
 namespace kube {
 namespace internal {
@@ -43,7 +42,6 @@ std::string InClusterNamespace(const LoadOptions& options) {
 }  // namespace internal
 
 Result<ClientConfig> InClusterConfig(const LoadOptions& options) {
-  static const Logger log("config");
   const std::string host = internal::EnvironmentOf(options, "KUBERNETES_SERVICE_HOST");
   const std::string port = internal::EnvironmentOf(options, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
@@ -63,13 +61,16 @@ Result<ClientConfig> InClusterConfig(const LoadOptions& options) {
   config.token = SecretString(std::string(internal::Trimmed(token.text)));
   if (config.token.empty()) return internal::ConfigError("in-cluster config: " + config.token_file + " is empty");
 
+  // The system's roots are no substitute: whoever has a certificate of any of them could then pose as the API server.
+  const bool own_trust = options.insecure.value_or(false) || !options.ca_file.empty();
   const std::string ca_file = options.service_account_dir + "/ca.crt";
-  const internal::FileText ca = internal::ReadFile(ca_file);
-  const Result<void> usable = ca.ok() ? internal::CheckCaBundle(ca.text, ca_file) : internal::ConfigError(ca_file + ": " + ca.problem());
-  if (usable) {
+  if (!own_trust) {
+    const internal::FileText ca = internal::ReadFile(ca_file);
+    if (!ca.ok()) return internal::ConfigError("in-cluster config: cannot read the cluster's CA " + ca_file + ": " + ca.problem());
+    if (const Result<void> usable = internal::CheckCaBundle(ca.text, ca_file); !usable) {
+      return internal::ConfigError("in-cluster config: cannot use the cluster's CA: " + usable.error().message());
+    }
     config.tls.ca_file = ca_file;
-  } else {
-    log.Error(usable.error(), "Cannot use the cluster's CA; the system's roots are used instead");
   }
   config.ns = options.ns.empty() ? internal::InClusterNamespace(options) : options.ns;
 
@@ -84,7 +85,7 @@ Result<ClientConfig> InClusterConfig(const LoadOptions& options) {
   }
   config.username = options.username;
   config.password = SecretString(options.password);
-  if (options.insecure.value_or(false) || !options.ca_file.empty()) {
+  if (own_trust) {
     config.tls.insecure = options.insecure.value_or(false);
     config.tls.ca_file = options.ca_file;
   }

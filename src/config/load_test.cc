@@ -402,17 +402,31 @@ TEST_F(Contract11InCluster, TokenMustBeReadable) {
                                                      ": No such file or directory; does the pod have automountServiceAccountToken: false?");
 }
 
-TEST_F(Contract11InCluster, UnreadableCaIsLoggedAndTheSystemsRootsAreUsed) {
-  LogCapture log;
+// client-go logs it and goes on with the system's roots, any of which could then vouch for an API server that is none.
+TEST_F(Contract11InCluster, AnUnusableCaIsAnError) {
+  const std::string file = folder_.At("sa/ca.crt");
+  const auto problem = [&] {
+    const Result<ClientConfig> config = InClusterConfig(Options());
+    EXPECT_FALSE(config);
+    return ErrorOf(config);
+  };
   folder_.Write("sa/ca.crt", "rubbish");
-  EXPECT_FALSE(InClusterConfig(Options())->tls.has_ca());
-  std::filesystem::remove(folder_.At("sa/ca.crt"));
-  EXPECT_FALSE(InClusterConfig(Options())->tls.has_ca());
-  const std::vector<std::string> lines = log.lines();
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_THAT(lines[0], HasSubstr("Cannot use the cluster's CA; the system's roots are used instead: "));
-  EXPECT_EQ(lines[1],
-            "Cannot use the cluster's CA; the system's roots are used instead: " + folder_.At("sa/ca.crt") + ": No such file or directory");
+  EXPECT_EQ(problem(),
+            "in-cluster config: cannot use the cluster's CA: " + file + " holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
+  folder_.Write("sa/ca.crt", "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n");
+  EXPECT_THAT(problem(), HasSubstr(file + " holds a PEM certificate that cannot be read"));
+  folder_.Write("sa/ca.crt", "");
+  EXPECT_THAT(problem(), HasSubstr(file + " is empty"));
+  std::filesystem::remove(file);
+  EXPECT_EQ(problem(), "in-cluster config: cannot read the cluster's CA " + file + ": No such file or directory");
+  EXPECT_FALSE(LoadConfig(Options()));  // nor does it look elsewhere
+
+  LoadOptions options = Options();
+  options.ca_file = "/other/ca.crt";
+  EXPECT_EQ(InClusterConfig(options)->tls.ca_file, "/other/ca.crt");
+  options = Options();
+  options.insecure = true;
+  EXPECT_TRUE(InClusterConfig(options)->tls.insecure);
 }
 
 TEST_F(Contract11InCluster, NamespaceIsTheVariablesThenTheFilesThenDefault) {

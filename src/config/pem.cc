@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "config/text.h"
+#include "kube/base/log.h"
 
 namespace kube::internal {
 namespace {
@@ -75,28 +76,41 @@ std::string Subject(X509* certificate) {
 
 }  // namespace
 
-Result<void> CheckCaBundle(std::string_view pem, const std::string& where) {
-  // Each block by itself: a bad one does not hide a good one behind it.
-  if (pem.size() <= kMaxPemBytes) {
-    const Bio bio = Open(pem);
-    char* name = nullptr;
-    char* header = nullptr;
-    unsigned char* data = nullptr;
-    long size = 0;
-    bool good = false;
-    while (!good && bio != nullptr && PEM_read_bio(bio.get(), &name, &header, &data, &size) == 1) {
-      const unsigned char* at = data;
-      const std::string_view kind = name;
-      good = (kind == PEM_STRING_X509 || kind == PEM_STRING_X509_TRUSTED || kind == PEM_STRING_X509_OLD) &&
-             Certificate(d2i_X509(nullptr, &at, size)) != nullptr;
-      OPENSSL_free(name);
-      OPENSSL_free(header);
-      OPENSSL_clear_free(data, static_cast<std::size_t>(size));
+CaBundle ReadCaBundle(std::string_view pem) {
+  CaBundle bundle;
+  if (pem.size() > kMaxPemBytes) return bundle;
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  for (std::size_t begin = pem.find(kBegin); begin != std::string_view::npos;) {
+    // A block ends where the next one begins, whether it was completed or not.
+    const std::size_t next = pem.find(kBegin, begin + kBegin.size());
+    const std::string_view block = pem.substr(begin, next == std::string_view::npos ? next : next - begin);
+    begin = next;
+    const std::string_view label = block.substr(kBegin.size(), block.find("-----", kBegin.size()) - kBegin.size());
+    if (label != PEM_STRING_X509 && label != PEM_STRING_X509_TRUSTED && label != PEM_STRING_X509_OLD) continue;
+    const Bio bio = Open(block);
+    const Certificate certificate(bio == nullptr ? nullptr : PEM_read_bio_X509_AUX(bio.get(), nullptr, NoPassword, nullptr));
+    unsigned char* der = nullptr;
+    const int size = certificate == nullptr ? -1 : i2d_X509(certificate.get(), &der);
+    if (size > 0) {
+      bundle.certificates.emplace_back(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
+      OPENSSL_free(der);
+    } else {
+      ++bundle.unreadable;
     }
-    ERR_clear_error();
-    if (good) return {};
   }
-  return Wrong(NoCertificate(pem, where));
+  ERR_clear_error();
+  return bundle;
+}
+
+Result<void> CheckCaBundle(std::string_view pem, const std::string& where) {
+  static const Logger log("config.tls");
+  const CaBundle bundle = ReadCaBundle(pem);
+  if (bundle.certificates.empty()) return Wrong(NoCertificate(pem, where));
+  if (bundle.unreadable > 0) {
+    log.Warn("Certificates of a CA bundle cannot be read and are skipped",
+             {{"from", where}, {"unreadable", bundle.unreadable}, {"used", bundle.certificates.size()}});
+  }
+  return {};
 }
 
 Result<CertificateInfo> CheckKeyPair(std::string_view certificate_pem, const SecretString& key_pem, const std::string& certificate_where,

@@ -294,6 +294,11 @@ TEST_F(TlsFaultTest, GoodCertificateBehindABadOneCounts) {
   const std::string bad = "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n";
   config_.tls.ca_data = "# roots\n" + bad + TestCa().certificate_pem();
   EXPECT_TRUE(Make());
+  const std::string good = TestCa().certificate_pem();
+  config_.tls.ca_data = good.substr(0, good.size() / 2) + good;  // cut off in the middle of a line
+  EXPECT_TRUE(Make());
+  config_.tls.ca_data = "-----BEGIN CERTIFICATE-----\n%%%\n-----END CERTIFICATE-----\n" + good;
+  EXPECT_TRUE(Make());
 }
 
 TEST_F(TlsFaultTest, CertificateThatIsNone) {

@@ -100,7 +100,7 @@ struct RawPeer::Tls {
   }
 };
 
-RawPeer::RawPeer(int fd, const serve::KeyPair* certificate, std::string_view alpn) : fd_(fd) {
+RawPeer::RawPeer(int fd, const serve::KeyPair* certificate, std::string_view alpn, bool tls12) : fd_(fd) {
   const int yes = 1;
   (void)setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   const timeval patience{kPatience.count(), 0};
@@ -110,6 +110,7 @@ RawPeer::RawPeer(int fd, const serve::KeyPair* certificate, std::string_view alp
   tls_ = std::make_unique<Tls>();
   tls_->alpn = std::string(1, static_cast<char>(alpn.size())) + std::string(alpn);
   tls_->context = SSL_CTX_new(TLS_server_method());
+  if (tls12) SSL_CTX_set_max_proto_version(tls_->context, TLS1_2_VERSION);
   BIO* bio = BIO_new_mem_buf(certificate->certificate_pem.data(), static_cast<int>(certificate->certificate_pem.size()));
   X509* x509 = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr);
   BIO_free(bio);
@@ -201,6 +202,18 @@ void RawPeer::ReadToEnd() {
   }
 }
 
+bool RawPeer::RenegotiationIsRefused() {
+  ERR_clear_error();
+  if (SSL_renegotiate(tls_->session) != 1 || SSL_do_handshake(tls_->session) != 1) return false;
+  char byte = 0;
+  // A client that agrees begins its handshake here; it gets no further than it likes.
+  const bool read = SSL_read(tls_->session, &byte, 1) > 0;
+  const bool refused = !read && ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_NO_RENEGOTIATION;
+  ok_ = false;
+  ERR_clear_error();
+  return refused;
+}
+
 void RawPeer::Reset() {
   const linger hard{1, 0};
   (void)setsockopt(fd_, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
@@ -213,8 +226,8 @@ void RawPeer::Reset() {
 
 // ---- RawServer ----
 
-RawServer::RawServer(Script serve, const serve::KeyPair* certificate, std::string alpn)
-    : serve_(std::move(serve)), certificate_(certificate), alpn_(std::move(alpn)) {
+RawServer::RawServer(Script serve, const serve::KeyPair* certificate, std::string alpn, bool tls12)
+    : serve_(std::move(serve)), certificate_(certificate), tls12_(tls12), alpn_(std::move(alpn)) {
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -232,13 +245,15 @@ void RawServer::Accept() {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) return;
     const int number = accepted_++;
+    std::string alpn;
     {
       MutexLock lock(mu_);
       sockets_.push_back(fd);
       if (stopping_) (void)shutdown(fd, SHUT_RDWR);
+      alpn = alpn_;
     }
-    threads_.push_back(std::make_unique<Thread>("raw-peer", [this, fd, number] {
-      RawPeer peer(fd, certificate_, alpn_);
+    threads_.push_back(std::make_unique<Thread>("raw-peer", [this, fd, number, alpn] {
+      RawPeer peer(fd, certificate_, alpn, tls12_);
       if (peer.ok()) serve_(peer, number);
     }));
   }

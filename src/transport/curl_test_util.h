@@ -74,7 +74,7 @@ HttpRequest Streaming(std::string target);
 // One end of a connection of a RawServer, or of a client. Functions that wait give up after kPatience.
 class RawPeer {
  public:
-  RawPeer(int fd, const serve::KeyPair* certificate, std::string_view alpn);
+  RawPeer(int fd, const serve::KeyPair* certificate, std::string_view alpn, bool tls12 = false);
   RawPeer(const RawPeer&) = delete;
   RawPeer& operator=(const RawPeer&) = delete;
   ~RawPeer();
@@ -85,10 +85,14 @@ class RawPeer {
   std::string ReadExactly(std::size_t size);
   // At least one byte; empty at the end.
   std::string ReadSome();
+  // The next ones to be read.
+  void Unread(std::string bytes) { buffer_ = std::move(bytes) + buffer_; }
   // Waits until the other side closes; what it sends is dropped.
   void ReadToEnd();
   // Ends the connection with a RST.
   void Reset();
+  // Asks the client for another handshake, as TLS 1.2 has it. Whether it said no.
+  bool RenegotiationIsRefused();
   int fd() const { return fd_; }
 
  private:
@@ -105,24 +109,30 @@ class RawServer {
   using Script = std::function<void(RawPeer&, int)>;
   explicit RawServer(Script serve) : RawServer(std::move(serve), nullptr, "") {}
   // With TLS, and a protocol for ALPN ("h2", "http/1.1").
-  RawServer(Script serve, const serve::KeyPair* certificate, std::string alpn);
+  RawServer(Script serve, const serve::KeyPair* certificate, std::string alpn, bool tls12 = false);
   RawServer(const RawServer&) = delete;
   RawServer& operator=(const RawServer&) = delete;
   ~RawServer();
   std::uint16_t port() const { return port_; }
   int accepted() const { return accepted_; }
+  // Of connections from now on.
+  void SetAlpn(std::string alpn) {
+    MutexLock lock(mu_);
+    alpn_ = std::move(alpn);
+  }
 
  private:
   void Accept();
   const Script serve_;
   const serve::KeyPair* const certificate_;
-  const std::string alpn_;
+  const bool tls12_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<int> accepted_ = 0;
   Mutex mu_;
   std::vector<int> sockets_ KUBE_GUARDED_BY(mu_);
   bool stopping_ KUBE_GUARDED_BY(mu_) = false;
+  std::string alpn_ KUBE_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread acceptor_;
 };

@@ -690,8 +690,8 @@ TEST(HttpTransportTest, SmallAnswersDoNotWaitForAnything) {
     ASSERT_TRUE(transport->RoundTrip(Patient(), Get("/")));
     times.push_back(std::chrono::steady_clock::now() - before);
   }
-  std::nth_element(times.begin(), times.begin() + 50, times.end());
-  EXPECT_LT(times[50], std::chrono::milliseconds(200));
+  // The best of them: something to wait for would show in each, a busy machine in some.
+  EXPECT_LT(*std::min_element(times.begin(), times.end()), std::chrono::milliseconds(200));
 }
 
 TEST(HttpTransportTest, BaseUrlsThatCannotBeUsedAreToldSo) {

@@ -64,7 +64,8 @@ KUBE_EXPORT bool IsEmptyConfig(const Error& e);
 // The context that was asked for, or the current one, does not exist.
 KUBE_EXPORT bool IsContextNotFound(const Error& e);
 
-// The service account of the pod that this process runs in. A CA that cannot be read is logged, and the system's roots are used.
+// The service account of the pod that this process runs in. A CA that is missing, empty or cannot be read is an error
+// (client-go uses the system's roots then), unless the options bring their own `ca_file` or say `insecure`.
 // `options` override the server, the credentials, trust and the namespace. Errors: IsNotInCluster where the environment says nothing of
 // one.
 KUBE_EXPORT Result<ClientConfig> InClusterConfig(const LoadOptions& options = {});

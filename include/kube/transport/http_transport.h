@@ -24,7 +24,9 @@ struct HttpTransportOptions {
   std::shared_ptr<TlsSource> tls;  // asked before each request; null: the system's roots
   // http, https or socks5. Empty: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say, by Go's rules.
   std::string proxy_url;
-  bool disable_http2 = false;        // plain http:// is HTTP/1.1 always
+  bool disable_http2 = false;  // plain http:// is HTTP/1.1 always
+  // A server that chose HTTP/1.1 is offered HTTP/2 again after so long, on a connection beside those in use.
+  std::chrono::milliseconds http2_retry = std::chrono::seconds(30);
   bool disable_compression = false;  // else gzip is asked for and undone; a request with its own Accept-Encoding gets what comes
   // To resolve the name, connect, pass the proxy and shake hands. Everything behind that has no limit but the context's.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(30);

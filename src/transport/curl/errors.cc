@@ -6,6 +6,7 @@
 
 #include "kube/transport/transport_errors.h"
 #include "transport/curl/settings.h"
+#include "transport/tls/tls_socket.h"
 
 namespace kube::internal {
 namespace {
@@ -47,6 +48,11 @@ Error CertificateError(const Settings& settings, const Failure& failure) {
       return TransportError(reason::kTls,
                             fmt::format("the certificate of {} was signed by an unknown authority: the configured CA is not the "
                                         "one of this server",
+                                        host));
+    case kNoHostNames:
+      return TransportError(reason::kTls,
+                            fmt::format("the certificate of {} has no subjectAltName with a DNS name or an IP address, and its "
+                                        "common name does not count: issue one that has the server's names",
                                         host));
     case kHostnameMismatch:
     case kAddressMismatch:

@@ -415,6 +415,8 @@ TimePoint IoLoop::MoreConnections(TimePoint since) const {
 bool IoLoop::StartCall(const std::shared_ptr<Call>& call, TimePoint since) {
   Pool& pool = PoolFor(call->material);
   if (pool.http1()) {
+    // Beside the request, which does not wait for it; what comes of it is for later ones.
+    if (pool.ShouldOfferHttp2(now_)) (void)pool.Open(now_);
     if (Result<void> started = pool.Start(call); !started) Done(*call, started.error());
     return true;
   }

@@ -30,9 +30,10 @@ Error NoHandle() { return Error::Internal("libcurl takes no request: memory may 
 }  // namespace
 
 Pool::Pool(IoLoop& loop, std::shared_ptr<const Settings> settings, std::shared_ptr<const TlsMaterial> material)
-    : loop_(loop), settings_(std::move(settings)), material_(std::move(material)) {
-  http1_ = !settings_->endpoint.tls || settings_->options.disable_http2;
-}
+    : loop_(loop),
+      settings_(std::move(settings)),
+      material_(std::move(material)),
+      http1_only_(!settings_->endpoint.tls || settings_->options.disable_http2) {}
 
 Pool::~Pool() {
   AbandonOpening();
@@ -53,13 +54,28 @@ Result<void> Pool::NeedCurl() {
   return {};
 }
 
-std::unique_ptr<Transfer> Pool::NewTransfer() {
+Result<void> Pool::NeedContext() {
+  if (context_ != nullptr || !settings_->uses_tls()) return {};
+  Failure failure;
+  context_ = MakeSslContext(material_.get(), failure);
+  if (context_ == nullptr) return ToError(*settings_, failure);
+  return {};
+}
+
+void Pool::ChoseHttp1() {
+  http1_ = true;
+  offer_http2_at_ = std::chrono::steady_clock::now() + settings_->options.http2_retry;
+}
+
+Result<std::unique_ptr<Transfer>> Pool::NewTransfer() {
   auto transfer = std::make_unique<Transfer>();
   transfer->pool = this;
   transfer->easy.reset(Curl().easy_init());
-  if (transfer->easy == nullptr) return nullptr;
+  if (transfer->easy == nullptr) return NoHandle();
   CURL* easy = transfer->easy.get();
-  SetConnectionOptions(easy, *settings_, material_.get(), transfer->connect_to);
+  if (Result<void> set = SetConnectionOptions(easy, *settings_, material_.get(), context_.get(), transfer->connect_to); !set) {
+    return set.error();
+  }
   Curl().easy_setopt(easy, CURLOPT_PRIVATE, transfer.get());
   Curl().easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->detail);
   Curl().easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBuffer);
@@ -80,7 +96,7 @@ void Pool::SetSocketOptions(CURL* easy) {
   Curl().easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
 }
 
-std::unique_ptr<Transfer> Pool::TakeTransfer() {
+Result<std::unique_ptr<Transfer>> Pool::TakeTransfer() {
   if (idle_.empty()) return NewTransfer();
   std::unique_ptr<Transfer> transfer = std::move(idle_.back());
   idle_.pop_back();
@@ -167,8 +183,10 @@ void Pool::Prepare(Transfer& transfer, const HttpRequest& request) {
 
 Result<void> Pool::Start(std::shared_ptr<Call> call) {
   if (Result<void> ready = NeedCurl(); !ready) return ready;
-  std::unique_ptr<Transfer> transfer = TakeTransfer();
-  if (transfer == nullptr) return NoHandle();
+  if (Result<void> ready = NeedContext(); !ready) return ready;
+  Result<std::unique_ptr<Transfer>> taken = TakeTransfer();
+  if (!taken) return taken.error();
+  std::unique_ptr<Transfer> transfer = *std::move(taken);
   Prepare(*transfer, call->request);
   if (Curl().multi_add_handle(multi_, transfer->easy.get()) != CURLM_OK) return NoHandle();
   transfer->call = std::move(call);
@@ -193,12 +211,9 @@ void Pool::Remove(Transfer& transfer) {
 // ---- HTTP/2 ----
 
 Result<void> Pool::Open(TimePoint now) {
+  offer_http2_at_ = now + settings_->options.http2_retry;
+  if (Result<void> ready = NeedContext(); !ready) return ready;
   if (settings_->proxy) return OpenByProxy(now);
-  if (context_ == nullptr) {
-    Failure failure;
-    context_ = MakeSslContext(material_.get(), failure);
-    if (context_ == nullptr) return ToError(*settings_, failure);
-  }
   dial_ = std::make_unique<Dial>(settings_, material_.get(), context_.get(), now);
   loop_.WatchDial(*this, dial_->fd());
   return {};
@@ -212,9 +227,10 @@ Link* Pool::FinishDial(CallOwner& owner) {
   unsigned size = 0;
   SSL_get0_alpn_selected(ssl.get(), &protocol, &size);
   if (std::string_view(reinterpret_cast<const char*>(protocol), size) != "h2") {
-    http1_ = true;
+    ChoseHttp1();
     return nullptr;
   }
+  http1_ = false;
   auto connection = std::make_unique<Connection>();
   connection->pool = this;
   connection->fd = socket.release();
@@ -237,7 +253,7 @@ Result<void> Pool::OpenByProxy(TimePoint now) {
   opening->easy.reset(Curl().easy_init());
   CURL* easy = opening->easy.get();
   if (easy == nullptr) return NoHandle();
-  SetConnectionOptions(easy, *settings_, material_.get(), opening->connect_to);
+  if (Result<void> set = SetConnectionOptions(easy, *settings_, material_.get(), context_.get(), opening->connect_to); !set) return set;
   SetSocketOptions(easy);
   Curl().easy_setopt(easy, CURLOPT_ERRORBUFFER, opening->detail);
   Curl().easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
@@ -255,6 +271,7 @@ Result<void> Pool::OpenByProxy(TimePoint now) {
 
 CURLcode Pool::OnTlsContext(CURL* /*easy*/, void* context, void* opening) {
   auto& self = *static_cast<Opening*>(opening);
+  if (!ApplyTlsRules(self.pool->context_.get(), static_cast<SSL_CTX*>(context))) return CURLE_OUT_OF_MEMORY;
   const std::optional<Proxy>& proxy = self.pool->settings_->proxy;
   if (proxy && proxy->kind == Proxy::Kind::kHttps && !std::exchange(self.proxy_done, true)) return CURLE_OK;
   // What waits to be written moves as it grows; libcurl before version 8 does not allow that by itself.
@@ -282,10 +299,11 @@ Link* Pool::FinishOpening(CallOwner& owner) {
   Curl().easy_getinfo(opening_->easy.get(), CURLINFO_ACTIVESOCKET, &fd);
   const std::string_view chosen(reinterpret_cast<const char*>(protocol), size);
   if (chosen != "h2" || fd == CURL_SOCKET_BAD) {
-    http1_ = true;
+    ChoseHttp1();
     AbandonOpening();
     return nullptr;
   }
+  http1_ = false;
   links_.push_back(std::make_unique<Link>(*this, *settings_, owner, fd, nullptr, std::move(opening_)));
   return links_.back().get();
 }

@@ -126,8 +126,9 @@ class Pool {
 
   // ---- HTTP/1.1 ----
   // The server speaks nothing better, or shall not.
-  bool http1() const { return http1_; }
-  void SetHttp1() { http1_ = true; }
+  bool http1() const { return http1_only_ || http1_; }
+  // The server chose HTTP/1.1 a while ago, and may have learned HTTP/2 since: a connection shall be opened to see.
+  bool ShouldOfferHttp2(TimePoint now) const { return !http1_only_ && http1_ && !opens() && now >= offer_http2_at_; }
   const std::vector<Transfer*>& active() const { return active_; }
   // Errors: the call is not started. There is no libcurl, or it failed, as for want of memory.
   Result<void> Start(std::shared_ptr<Call> call);
@@ -161,11 +162,13 @@ class Pool {
  private:
   friend class IoLoop;
   Result<void> NeedCurl();
+  Result<void> NeedContext();
+  void ChoseHttp1();
   Result<void> OpenByProxy(TimePoint now);
   Link* FinishDial(CallOwner& owner);
   void DropDial();
-  std::unique_ptr<Transfer> NewTransfer();
-  std::unique_ptr<Transfer> TakeTransfer();
+  Result<std::unique_ptr<Transfer>> NewTransfer();
+  Result<std::unique_ptr<Transfer>> TakeTransfer();
   void SetSocketOptions(CURL* easy);
   void Prepare(Transfer& transfer, const HttpRequest& request);
   void SetMethod(Transfer& transfer, const HttpRequest& request);
@@ -190,10 +193,12 @@ class Pool {
   IoLoop& loop_;
   const std::shared_ptr<const Settings> settings_;
   const std::shared_ptr<const TlsMaterial> material_;
-  SslContext context_;  // made for the first Dial
+  SslContext context_;  // made for the first connection
   CURLM* multi_ = nullptr;
   std::optional<TimePoint> timer_;
-  bool http1_ = false;
+  const bool http1_only_;          // as the settings say
+  bool http1_ = false;             // as the server chose last
+  TimePoint offer_http2_at_{};     // again
   std::vector<Transfer*> active_;  // owned
   std::vector<std::unique_ptr<Transfer>> idle_;
   std::vector<std::unique_ptr<Connection>> connections_;

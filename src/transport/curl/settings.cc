@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "transport/tls/tls_socket.h"
+
 namespace kube::internal {
 namespace {
 
@@ -26,19 +28,15 @@ void SetTls(CURL* easy, const TlsMaterial& material, bool https_proxy) {
     Curl().easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYPEER, verify ? 1L : 0L);
     Curl().easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, verify ? 2L : 0L);
   }
-  if (!material.ca_pem.empty()) {
-    // Without a path: libcurl would trust the system's folder of roots as well.
-    SetBlob(easy, CURLOPT_CAINFO_BLOB, material.ca_pem);
-    Curl().easy_setopt(easy, CURLOPT_CAPATH, nullptr);
-    if (https_proxy) {
-      SetBlob(easy, CURLOPT_PROXY_CAINFO_BLOB, material.ca_pem);
-      Curl().easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
-    }
-  }
   if (material.certificate != nullptr) {
     SetBlob(easy, CURLOPT_SSLCERT_BLOB, material.certificate->certificate_pem);
     SetBlob(easy, CURLOPT_SSLKEY_BLOB, material.certificate->key_pem.reveal());
   }
+}
+
+// Of every TLS connection that libcurl makes, to a proxy too.
+CURLcode OnTlsContext(CURL* /*easy*/, void* context, void* rules) {
+  return ApplyTlsRules(static_cast<SSL_CTX*>(rules), static_cast<SSL_CTX*>(context)) ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
 bool IsToken(std::string_view text) {
@@ -88,7 +86,7 @@ std::string ConnectUrl(const Settings& settings, const TlsMaterial* material) {
                      endpoint.port);
 }
 
-void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMaterial* material, Slist& connect_to) {
+Result<void> SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMaterial* material, SSL_CTX* rules, Slist& connect_to) {
   const HttpTransportOptions& options = settings.options;
   Curl().easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   Curl().easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -113,12 +111,21 @@ void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMateria
     Curl().easy_setopt(easy, CURLOPT_PROXY, "");
   }
 
-  // As OpenSSL does where libcurl is not asked.
-  const char* roots = std::getenv("SSL_CERT_FILE");  // NOLINT(concurrency-mt-unsafe): nobody changes the environment meanwhile
-  if (roots != nullptr && *roots != '\0') Curl().easy_setopt(easy, CURLOPT_CAINFO, roots);
-
-  if (!settings.endpoint.tls || material == nullptr) return;
-  SetTls(easy, *material, settings.proxy && settings.proxy->kind == Proxy::Kind::kHttps);
+  const bool https_proxy = settings.proxy && settings.proxy->kind == Proxy::Kind::kHttps;
+  if (settings.uses_tls()) {
+    // What is trusted is put into the context (ApplyTlsRules): libcurl has no roots of its own.
+    for (const CURLoption roots : {CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH}) {
+      Curl().easy_setopt(easy, roots, nullptr);
+    }
+    if (Curl().easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &OnTlsContext) != CURLE_OK ||
+        Curl().easy_setopt(easy, CURLOPT_SSL_CTX_DATA, rules) != CURLE_OK) {
+      return Error(ErrorKind::kConfig,
+                   "libcurl was not built with OpenSSL, which kubexx needs it to be: install one that was "
+                   "(Debian: libcurl4)");
+    }
+  }
+  if (!settings.endpoint.tls || material == nullptr) return {};
+  SetTls(easy, *material, https_proxy);
   if (!material->server_name.empty()) {
     // The URL has the name to be verified and sent as SNI; this has the place to connect to.
     const std::string port = std::to_string(settings.endpoint.port);
@@ -127,6 +134,7 @@ void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMateria
       Curl().easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to.get());
     }
   }
+  return {};
 }
 
 std::optional<Error> CheckRequest(const HttpRequest& request) {

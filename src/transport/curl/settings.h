@@ -2,6 +2,7 @@
 #pragma once
 
 #include <curl/curl.h>
+#include <openssl/ssl.h>
 
 #include <memory>
 #include <optional>
@@ -21,6 +22,8 @@ struct Settings {
   std::optional<Proxy> proxy;
   std::string authority;  // as Host and :authority have it
 
+  // To the server, or to a proxy.
+  bool uses_tls() const { return endpoint.tls || (proxy && proxy->kind == Proxy::Kind::kHttps); }
   // libcurl needs an absolute target only where a plain HTTP proxy passes the request on by itself.
   bool absolute_target() const { return !endpoint.tls && proxy && proxy->kind != Proxy::Kind::kSocks5; }
 };
@@ -39,9 +42,10 @@ struct EasyDeleter {
 };
 using Easy = std::unique_ptr<CURL, EasyDeleter>;
 
-// A handle's options for connecting: where to, by which proxy, how long, what to trust and what to show. `settings`, `material` and
-// `connect_to` (filled here) have to outlive the handle.
-void SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMaterial* material, Slist& connect_to);
+// A handle's options for connecting: where to, by which proxy, how long, what to trust and what to show. `settings`, `material`, `rules`
+// (made of it by MakeSslContext) and `connect_to` (filled here) have to outlive the handle. Errors: kConfig if this libcurl cannot do TLS
+// by them.
+Result<void> SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMaterial* material, SSL_CTX* rules, Slist& connect_to);
 
 // The URL of the endpoint as libcurl sees it: with the name that the certificate has to have.
 std::string ConnectUrl(const Settings& settings, const TlsMaterial* material);

@@ -15,6 +15,7 @@
 #include "kube/base/mutex.h"
 #include "kube/transport/transport_errors.h"
 #include "transport/curl/http_head.h"
+#include "transport/tls/tls_socket.h"
 
 namespace kube::internal {
 namespace {
@@ -145,6 +146,7 @@ class CurlConnection : public UpgradedConnection {
 
   const std::shared_ptr<const Settings> settings_;
   const std::shared_ptr<const TlsMaterial> material_;
+  SslContext rules_;
   Slist connect_to_;
   CURLM* const multi_;
   Mutex mu_;  // libcurl's handle, but not waiting
@@ -162,7 +164,12 @@ class CurlConnection : public UpgradedConnection {
 Result<void> CurlConnection::Connect(const Context& ctx) {
   if (multi_ == nullptr || easy_ == nullptr) return Error::Internal("libcurl gives no handle: memory may be short");
   CURL* easy = easy_.get();
-  SetConnectionOptions(easy, *settings_, material_.get(), connect_to_);
+  if (settings_->uses_tls()) {
+    Failure failure;
+    rules_ = MakeSslContext(material_.get(), failure);
+    if (rules_ == nullptr) return ToError(*settings_, failure);
+  }
+  if (Result<void> set = SetConnectionOptions(easy, *settings_, material_.get(), rules_.get(), connect_to_); !set) return set;
   Curl().easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_);
   Curl().easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
   Curl().easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);

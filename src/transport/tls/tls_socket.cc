@@ -17,6 +17,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "config/pem.h"
+
 namespace kube::internal {
 namespace {
 
@@ -75,14 +77,43 @@ X509* NextCertificate(BIO* bio) { return PEM_read_bio_X509_AUX(bio, nullptr, &No
 
 bool Trust(SSL_CTX* context, std::string_view pem) {
   X509_STORE* store = SSL_CTX_get_cert_store(context);
-  const Bio bio = ReadOnly(pem);
   bool any = false;
-  while (X509* certificate = NextCertificate(bio.get())) {
-    any = X509_STORE_add_cert(store, certificate) == 1 || any;  // one that is there already counts as added
+  for (const std::string& der : ReadCaBundle(pem).certificates) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
+    X509* certificate = d2i_X509(nullptr, &bytes, static_cast<long>(der.size()));
+    any = (certificate != nullptr && X509_STORE_add_cert(store, certificate) == 1) || any;  // one that is there already counts as added
     X509_free(certificate);
   }
-  ERR_clear_error();  // the end of the text is an error too
+  ERR_clear_error();
   return any;
+}
+
+// Whether a certificate says for which hosts it is. A common name does not count: no CA checks it as one, as RFC 9525 and Go have it.
+bool HasHostNames(X509* certificate) {
+  auto* names = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  bool found = false;
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+    const int type = sk_GENERAL_NAME_value(names, i)->type;
+    found = found || type == GEN_DNS || type == GEN_IPADD;
+  }
+  GENERAL_NAMES_free(names);
+  return found;
+}
+
+// Called for each certificate of the chain that was checked, the server's last.
+int CheckNames(int good, X509_STORE_CTX* chain) {
+  if (X509_STORE_CTX_get_error_depth(chain) != 0) return good;
+  const int error = X509_STORE_CTX_get_error(chain);
+  const bool names_matter = good == 1 || error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH;
+  if (!names_matter || HasHostNames(X509_STORE_CTX_get_current_cert(chain))) return good;
+  X509_STORE_CTX_set_error(chain, kNoHostNames);
+  return 0;
+}
+
+void Verify(SSL_CTX* context) {
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, &CheckNames);
+  // As in Go, whoever is in the CA is trusted, an intermediate one too.
+  X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
 }
 
 // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment meanwhile
@@ -158,9 +189,12 @@ SslContext MakeSslContext(const TlsMaterial* material, Failure& failure) {
       0) {
     return fail(CURLE_SSL_CONNECT_ERROR);
   }
-  SSL_CTX_set_verify(context.get(), material != nullptr && material->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nullptr);
-  // As in Go, whoever is in the CA is trusted, an intermediate one too.
-  X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
+  if (material != nullptr && material->insecure) {
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
+  } else {
+    Verify(context.get());
+  }
   if (material == nullptr || material->ca_pem.empty()) {
     TrustSystem(context.get());
   } else if (!Trust(context.get(), material->ca_pem)) {
@@ -171,6 +205,13 @@ SslContext MakeSslContext(const TlsMaterial* material, Failure& failure) {
   }
   ERR_clear_error();
   return context;
+}
+
+bool ApplyTlsRules(SSL_CTX* rules, SSL_CTX* context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+  if (SSL_CTX_get_verify_mode(rules) == SSL_VERIFY_NONE) return true;  // libcurl was told so too
+  Verify(context);
+  return SSL_CTX_set1_verify_cert_store(context, SSL_CTX_get_cert_store(rules)) == 1;
 }
 
 Ssl MakeSsl(SSL_CTX* context, int fd, const std::string& name, bool verify) {
@@ -190,7 +231,7 @@ Ssl MakeSsl(SSL_CTX* context, int fd, const std::string& name, bool verify) {
   // The dot of a full name is DNS's, not the certificate's.
   const std::string bare = name.size() > 1 && name.back() == '.' ? name.substr(0, name.size() - 1) : name;
   if (SSL_set_tlsext_host_name(ssl.get(), bare.c_str()) != 1) return nullptr;
-  SSL_set_hostflags(ssl.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  SSL_set_hostflags(ssl.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   if (verify && SSL_set1_host(ssl.get(), bare.c_str()) != 1) return nullptr;
   return ssl;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
 
 #include <memory>
 
@@ -20,9 +21,16 @@ struct SslDeleter {
 };
 using Ssl = std::unique_ptr<SSL, SslDeleter>;
 
-// TLS 1.2 or better; HTTP/2 and HTTP/1.1 are offered. `material` may be null: the system's roots, and no certificate.
-// Null where it cannot be used; `failure` says why.
+// The verify result of a certificate without any DNS name or address in its subjectAltName: its common name does not count.
+constexpr int kNoHostNames = X509_V_ERR_APPLICATION_VERIFICATION;
+
+// TLS 1.2 or better, without renegotiation; HTTP/2 and HTTP/1.1 are offered. `material` may be null: the system's roots, and no
+// certificate. Null where it cannot be used; `failure` says why.
 SslContext MakeSslContext(const TlsMaterial* material, Failure& failure);
+
+// Lets a context that libcurl made verify and behave as `rules`, which MakeSslContext made: the same roots (libcurl's own reader drops a
+// whole bundle for one bad certificate), no common names, no renegotiation. False if memory is short.
+bool ApplyTlsRules(SSL_CTX* rules, SSL_CTX* context);
 
 // The client's side of a handshake on a connected socket that does not block; `name` is the host's, or the one that the certificate has to
 // have instead. The socket stays the caller's. Null where memory is short.
