@@ -7,10 +7,10 @@
 #include <limits>
 #include <ostream>
 
+#include "base/secret_file.h"
 #include "command.h"
 #include "kube/apiserver/api_server.h"
 #include "kube/base/context.h"
-#include "secret_file.h"
 
 namespace kube::app {
 namespace {
@@ -127,7 +127,7 @@ class ApiServerCommand final : public Command {
     }
     if (echo_pods_) (*server)->SetPodHandlers(EchoPods());
     if (!kubeconfig_out_.empty()) {
-      if (auto ok = WriteSecretFile(kubeconfig_out_, (*server)->Kubeconfig()); !ok) return fail(ok.error());
+      if (auto ok = internal::WriteSecretFile(kubeconfig_out_, (*server)->Kubeconfig()); !ok) return fail(ok.error());
     }
     io.out << "kubexx apiserver is ready at " << (*server)->url();
     if (!kubeconfig_out_.empty()) io.out << "; export KUBECONFIG=" << kubeconfig_out_;

@@ -1,10 +1,10 @@
 // kubexx control-plane: a real Kubernetes control plane for a person, until Ctrl-C.
 #include <ostream>
 
+#include "base/secret_file.h"
 #include "command.h"
 #include "kube/base/context.h"
 #include "kube/testing/control_plane.h"
-#include "secret_file.h"
 
 namespace kube::app {
 namespace {
@@ -46,7 +46,7 @@ class ControlPlaneCommand final : public Command {
     }
     if (kubeconfig_out_.empty() && !(*plane)->existing()) kubeconfig_out_ = (*plane)->directory() + "/admin.kubeconfig";
     if (!kubeconfig_out_.empty()) {
-      if (auto r = WriteSecretFile(kubeconfig_out_, (*plane)->AdminKubeconfig()); !r) {
+      if (auto r = internal::WriteSecretFile(kubeconfig_out_, (*plane)->AdminKubeconfig()); !r) {
         io.err << "kubexx control-plane: " << r.error().ToString() << '\n';
         return ExitCode::kFailure;
       }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/secret_file.h"
 #include "config/files.h"
 #include "config/kubeconfig_values.h"
 #include "config/text.h"
@@ -201,50 +202,14 @@ class Files {
     }
   }
 
-  static Result<void> WriteAll(int fd, std::string_view text, const std::string& path) {
-    while (!text.empty()) {
-      const ssize_t n = write(fd, text.data(), text.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return Failed(path, "cannot write", errno);
-      text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return {};
-  }
-
-  // A new file beside it that takes its place: readers never see half of one. False where that is not possible, and nothing happened.
-  static bool Replace(const std::string& path, std::string_view text) {
-    struct stat old {};
-    const bool exists = stat(path.c_str(), &old) == 0;
-    std::string temporary = path + ".XXXXXX";
-    const int fd = mkostemp(temporary.data(), O_CLOEXEC);  // mode 0600
-    if (fd < 0) return false;
-    bool done = true;
-    if (exists) {
-      // A file that root writes stays its owner's.
-      if (old.st_uid != geteuid() || old.st_gid != getegid()) done = fchown(fd, old.st_uid, old.st_gid) == 0;
-      done = done && fchmod(fd, old.st_mode & 07777) == 0;
-    }
-    done = done && WriteAll(fd, text, path) && fsync(fd) == 0;
-    close(fd);
-    done = done && rename(temporary.c_str(), path.c_str()) == 0;
-    if (!done) unlink(temporary.c_str());
-    return done;
-  }
-
   static Result<void> WriteFile(const std::string& path, std::string_view text) {
-    // A link stays one: what it points at is replaced.
-    std::error_code failed;
-    std::filesystem::path target = std::filesystem::weakly_canonical(path, failed);
-    if (Replace(failed ? path : target.string(), text)) return {};
-    // A mounted file cannot be replaced, and some folders take no new ones.
-    int fd = -1;
-    do {
-      fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    } while (fd < 0 && errno == EINTR);
-    if (fd < 0) return Failed(path, "cannot write the kubeconfig", errno);
-    Result<void> written = WriteAll(fd, text, path);
-    if (close(fd) != 0 && written) return Failed(path, "cannot write the kubeconfig", errno);
-    return written;
+    // A link of this user stays one: what it points at is replaced.
+    const Result<std::string> target = internal::FollowOwnLinks(path);
+    if (!target) return target.error();
+    struct stat old {};
+    const bool ours = lstat(target->c_str(), &old) == 0 && S_ISREG(old.st_mode) && old.st_uid == geteuid();
+    const mode_t mode = ours ? old.st_mode & 0777 : 0600;
+    return internal::WriteSecretFile(*target, text, mode);
   }
 
   std::vector<File> files_;  // never empty after Read

@@ -74,6 +74,21 @@ TEST(Contract11Writing, ModeOfAnExistingFileIsKeptAndLinksStayLinks) {
   EXPECT_EQ(Kubeconfig::Load(real)->current_context, "y");
 }
 
+TEST(Contract11Writing, NothingIsWrittenForAnotherUserToRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make files and links of another user";
+  TestFolder folder;
+  const std::string real = folder.Write("real", "current-context: x");
+  const auto change = [&](const char* name) {
+    return ErrorOf(ModifyKubeconfig(Now(), {folder.At(name)}, [](Kubeconfig& k) { k.current_context = "y"; }));
+  };
+  std::filesystem::create_symlink("real", folder.At("link"));
+  ASSERT_EQ(lchown(folder.At("link").c_str(), 12345, 12345), 0);
+  EXPECT_THAT(change("link"), HasSubstr("symbolic link belongs to another user"));
+  ASSERT_EQ(chown(real.c_str(), 12345, 12345), 0);
+  EXPECT_THAT(change("real"), HasSubstr("belongs to another user (uid 12345)"));
+  EXPECT_EQ(folder.Read("real"), "current-context: x");
+}
+
 TEST(Contract11Writing, RemovedEntriesAndAClearedContextLeaveTheirFiles) {
   TestFolder folder;
   const std::string a = folder.Write("a", "users: [{name: u}]\nextensions: [{name: e, extension: 1}]\nfuture: 1");

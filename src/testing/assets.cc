@@ -14,6 +14,7 @@
 #include <random>
 #include <sstream>
 
+#include "base/secret_file.h"
 #include "codec/base64.h"
 #include "kube/codec/yaml.h"
 
@@ -148,22 +149,7 @@ Result<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
-Result<void> WriteFile(const std::string& path, std::string_view text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return Error(ErrorKind::kConfig, path + ": " + std::strerror(errno));
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int code = errno;
-      close(fd);
-      return Error(ErrorKind::kConfig, path + ": " + std::strerror(code));
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  close(fd);
-  return {};
-}
+Result<void> WriteFile(const std::string& path, std::string_view text) { return kube::internal::WriteSecretFile(path, text); }
 
 std::string TailOf(const std::string& path, int lines) {
   Result<std::string> text = ReadFile(path);
