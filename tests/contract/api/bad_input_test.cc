@@ -331,8 +331,8 @@ TEST_P(BadInputContract, SlowClientIsCutOff) {
   if (slow == nullptr || *slow == '\0') GTEST_SKIP() << "takes half a minute: make test-slow";
   // Headers that never end: the server hangs up by itself.
   const auto begin = std::chrono::steady_clock::now();
-  Raw(server(), "GET /api HTTP/1.1\r\nHost: x\r\n", std::chrono::seconds(60));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(50));
+  Raw(server(), "GET /api HTTP/1.1\r\nHost: x\r\n", std::chrono::seconds(240));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(200));
 }
 
 }  // namespace
