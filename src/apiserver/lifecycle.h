@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "apiserver/core.h"
+#include "base/keyed_hash.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
 
@@ -60,7 +61,7 @@ class Lifecycle {
   bool busy_ KUBE_GUARDED_BY(mu_) = false;
   std::deque<Place> queue_ KUBE_GUARDED_BY(mu_);
   std::set<Place> queued_ KUBE_GUARDED_BY(mu_);
-  std::unordered_map<std::string, Place> by_uid_ KUBE_GUARDED_BY(mu_);
+  std::unordered_map<std::string, Place, kube::internal::KeyedHash> by_uid_ KUBE_GUARDED_BY(mu_);
   std::map<std::string, std::set<Place>> dependents_ KUBE_GUARDED_BY(mu_);  // owner's UID -> who names it
   std::optional<Thread> thread_;
 };

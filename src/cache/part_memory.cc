@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "cache/keyed_hash.h"
+#include "base/keyed_hash.h"
 
 namespace kube::internal {
 

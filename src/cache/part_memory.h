@@ -7,6 +7,9 @@
 // is full, it looks which objects the store has and forgets the others, those that are still on their way to the store included. What is
 // forgotten is decoded as a whole the next time.
 //
+// Parts are compared by hashes of 64 bits alone: their bytes would take as much memory as the objects. Two different parts, whoever chose
+// them, have the same hash with a probability of about 2^-62 (src/base/keyed_hash.h), and each is compared with one other, its predecessor.
+//
 // Thread safety: one decoding thread.
 #pragma once
 

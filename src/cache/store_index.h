@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cache/keyed_hash.h"
+#include "base/keyed_hash.h"
 #include "kube/cache/object.h"
 #include "kube/value/string.h"
 

@@ -21,21 +21,6 @@ using testing::IsEmpty;
 using testing::Pointee;
 using testing::UnorderedElementsAre;
 
-TEST(KeyedHashTest, DividesWhatBelongsToTheNamespaceFromTheName) {
-  EXPECT_EQ(KeyedHash::Of("a", "bc"), KeyedHash::Of("a", "bc"));
-  EXPECT_NE(KeyedHash::Of("a", "bc"), KeyedHash::Of("ab", "c"));
-  EXPECT_NE(KeyedHash::Of("", "abc"), KeyedHash::Of("abc", ""));
-  EXPECT_NE(KeyedHash::Of("", std::string_view("\0", 1)), KeyedHash::Of("", ""));
-  EXPECT_NE(KeyedHash::Of("12345678", ""), KeyedHash::Of("", "12345678"));
-}
-
-TEST(KeyedHashTest, SpreadsNamesThatHardlyDiffer) {
-  std::set<std::uint32_t> low_bits;
-  for (int i = 0; i < 4096; ++i) low_bits.insert(static_cast<std::uint32_t>(KeyedHash::Of("default", "web-" + std::to_string(i))) & 4095);
-  // Of 4096 random draws out of 4096 about 2590 differ.
-  EXPECT_GT(low_bits.size(), 2400u);
-}
-
 TEST(EntryTableTest, FindsByNamespaceAndName) {
   EntryTable table(ObjectForm::Of<Pod>());
   EXPECT_EQ(table.Find("default", "web"), kNoEntry);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/keyed_hash.h"
 #include "codec/fields.h"
 #include "codec/object_join.h"
 #include "codec/strategic_schema.h"
@@ -285,7 +286,7 @@ class Walker {
   void CompareByLabel(const List<Value>& before, const std::vector<std::string>& before_labels, const List<Value>& after,
                       const std::vector<std::string>& after_labels, const Place& place) {
     Place item = ItemOf(place);
-    std::unordered_map<std::string_view, std::size_t> in_after;
+    std::unordered_map<std::string_view, std::size_t, internal::KeyedHash> in_after;
     for (std::size_t i = 0; i < after.size(); ++i) in_after.emplace(after_labels[i], i);
     std::vector<std::size_t> kept;  // places in `after`, in the order of `before`
     for (std::size_t i = 0; i < before.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/keyed_hash.h"
 #include "codec/path.h"
 #include "kube/base/result.h"
 #include "kube/value/type_info.h"
@@ -67,7 +68,7 @@ class ElementIndex {
   bool has_duplicates() const { return has_duplicates_; }
 
  private:
-  std::unordered_map<std::string, std::size_t> first_;
+  std::unordered_map<std::string, std::size_t, KeyedHash> first_;
   bool has_duplicates_ = false;
 };
 

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "codec/base64.h"
 #include "codec/selection_node.h"
 #include "codec/yaml_scalar.h"
@@ -162,7 +163,7 @@ class YamlReader {
   YamlDocument document_;
   std::vector<Frame> frames_;
   std::vector<Anchor> anchors_;
-  std::unordered_map<std::string, std::size_t> anchor_names_;
+  std::unordered_map<std::string, std::size_t, KeyedHash> anchor_names_;
   std::size_t alias_cost_ = 0;
   bool empty_document_ = false;
   std::string error_;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/keyed_hash.h"
 #include "kube/codec/json.h"
 #include "kube/value/value.h"
 
@@ -145,7 +146,7 @@ bool Before(const Object& a, const Object& b) {
 
 std::vector<Object> Merge(const ControllerStatus& status) {
   std::vector<Object> objects;
-  std::unordered_map<std::string, std::size_t> places;
+  std::unordered_map<std::string, std::size_t, KeyedHash> places;
   const auto at = [&](const ObjectKey& key) -> Object& {
     std::string text = key.ToString();
     const auto [place, added] = places.try_emplace(text, objects.size());

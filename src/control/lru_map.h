@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/keyed_hash.h"
+
 namespace kube::internal {
 
 // Thread safety: none. Pointers to values stay until the value is removed.
@@ -60,7 +62,7 @@ class LruMap {
   const std::size_t capacity_;
   std::list<std::pair<const std::string, V>> entries_;
   // Keys are those of the entries.
-  std::unordered_map<std::string_view, typename std::list<std::pair<const std::string, V>>::iterator> index_;
+  std::unordered_map<std::string_view, typename std::list<std::pair<const std::string, V>>::iterator, KeyedHash> index_;
 };
 
 }  // namespace kube::internal

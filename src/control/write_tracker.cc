@@ -5,6 +5,7 @@
 #include "client/client_core.h"
 #include "kube/base/log.h"
 #include "kube/meta/selector.h"
+#include "kube/queue/work_queue_base.h"
 
 namespace kube::internal {
 namespace {
@@ -53,10 +54,10 @@ struct WriteTracker::Hold {
 };
 
 std::size_t WriteTracker::Hash::operator()(const Writer& writer) const {
-  return CombineHash(std::hash<String>()(writer.controller), HashStrings(writer.key.ns, writer.key.name));
+  return CombineHash(HashTexts({}, writer.controller), HashTexts(writer.key.ns, writer.key.name));
 }
 std::size_t WriteTracker::Hash::operator()(const Object& object) const {
-  return CombineHash(HashStrings(object.resource.group, object.resource.resource), HashStrings(object.key.ns, object.key.name));
+  return CombineHash(HashTexts(object.resource.group, object.resource.resource), HashTexts(object.key.ns, object.key.name));
 }
 
 WriteTracker::WriteTracker(const Client& client, InformerFactory& informers, Options options)

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "kube/queue/work_queue.h"
 #include "queue/indexed_heap.h"
 #include "queue/node_pool.h"
 #include "queue/node_table.h"
@@ -163,6 +165,50 @@ TEST(HashTextsTest, TellsTextsApart) {
   EXPECT_EQ(hashes.size(), 820u);
   EXPECT_NE(HashTexts("ab", "c"), HashTexts("a", "bc"));
   EXPECT_EQ(HashTexts("default", "web"), HashTexts(std::string("default"), std::string("web")));
+}
+
+// Each name begins with eight bytes that made a factor of the hash 0 while its constants were in the source: all had one hash, and a
+// queue of n of them needed n * n comparisons.
+TEST(HashTextsTest, NobodyCanChooseNamesThatCollide) {
+  const std::string zero("\x2f\x64\xbd\x78\x64\x1d\x76\xa0", 8);
+  std::set<std::size_t> hashes;
+  for (int i = 0; i < 1000; ++i) hashes.insert(HashTexts("default", zero + std::to_string(10000000 + i)));
+  EXPECT_EQ(hashes.size(), 1000U);
+}
+
+// Names that share the low bits of what used to be their hash, found as anybody could have found them: they fell into one place of the
+// table.
+TEST(HashTextsTest, OrdinaryNamesCannotBeChosenEither) {
+  // The hash of that time, of names with 9 to 16 characters in one namespace, and NodeTable::Mix.
+  const auto old_hash = [](std::string_view name) {
+    __extension__ using Wide = unsigned __int128;
+    const auto fold = [](std::uint64_t x, std::uint64_t y) {
+      const Wide product = static_cast<Wide>(x) * y;
+      return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+    };
+    constexpr std::uint64_t kOne = 0xa0761d6478bd642f, kTwo = 0xe7037ed1a0b428db, kThree = 0x8ebc6af09c88c6e3;
+    std::uint64_t first = 0, last = 0;
+    std::memcpy(&first, name.data(), 8);
+    std::memcpy(&last, name.data() + name.size() - 8, 8);
+    const std::uint64_t mine = fold(first ^ kOne, last ^ (kThree ^ name.size() * kOne));
+    return NodeTable::Mix(fold(fold(kOne, kTwo), mine));
+  };
+  std::vector<std::string> chosen;
+  for (int i = 0; chosen.size() < 64; ++i) {
+    std::string name = "web-" + std::to_string(100000000 + i);
+    if ((old_hash(name) & 1023) == 7) chosen.push_back(std::move(name));
+  }
+  std::set<std::size_t> places;
+  for (const std::string& name : chosen) places.insert(NodeTable::Mix(HashTexts({}, name)) & 1023);
+  EXPECT_GT(places.size(), 32U);  // 62 of random ones
+}
+
+TEST(WorkHashTest, TextsHaveTheKeyedHash) {
+  EXPECT_EQ(WorkHash<std::string>()("web"), HashTexts({}, "web"));
+  EXPECT_EQ(WorkHash<String>()(String("web")), HashTexts({}, "web"));
+  EXPECT_EQ(WorkHash<std::string_view>()("web"), HashTexts({}, "web"));
+  EXPECT_EQ(WorkHash<ObjectKey>()({"default", "web"}), HashTexts("default", "web"));
+  EXPECT_EQ(WorkHash<int>()(7), std::hash<int>()(7));
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <utility>
 
+#include "base/keyed_hash.h"
 #include "kube/base/log.h"
 #include "queue/work_queue_impl.h"
 
@@ -41,43 +41,7 @@ const Logger& Log() {
 
 }  // namespace
 
-std::size_t HashTexts(std::string_view a, std::string_view b) {
-  __extension__ using Wide = unsigned __int128;
-  constexpr std::uint64_t kOne = 0xa0761d6478bd642f;
-  constexpr std::uint64_t kTwo = 0xe7037ed1a0b428db;
-  constexpr std::uint64_t kThree = 0x8ebc6af09c88c6e3;
-  const auto fold = [](std::uint64_t x, std::uint64_t y) {
-    const Wide product = static_cast<Wide>(x) * y;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-  };
-  const auto read = [](const char* from, std::size_t n) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, from, n);
-    return word;
-  };
-  const auto hash = [&](std::string_view text, std::uint64_t seed) {
-    const char* at = text.data();
-    std::size_t left = text.size();
-    seed ^= left * kOne;  // not only in the bits that the last bytes fill
-    for (; left > 16; left -= 16, at += 16) seed = fold(read(at, 8) ^ kOne, read(at + 8, 8) ^ seed);
-    // The last bytes: two words that may overlap.
-    std::uint64_t first = 0;
-    std::uint64_t last = 0;
-    if (left >= 8) {
-      first = read(at, 8);
-      last = read(at + left - 8, 8);
-    } else if (left >= 4) {
-      first = read(at, 4);
-      last = read(at + left - 4, 4);
-    } else if (left > 0) {
-      first = static_cast<unsigned char>(at[0]);
-      last = static_cast<std::uint64_t>(static_cast<unsigned char>(at[left / 2])) << 8 | static_cast<unsigned char>(at[left - 1]);
-    }
-    return fold(first ^ kOne, last ^ seed);
-  };
-  // Neither waits for the other: the processor does both at once.
-  return static_cast<std::size_t>(fold(hash(a, kTwo), hash(b, kThree)));
-}
+std::size_t HashTexts(std::string_view a, std::string_view b) { return static_cast<std::size_t>(KeyedHash::Of(a, b)); }
 
 WorkQueueBase::Impl::Impl(const KeyOps& ops, WorkQueueOptions options)
     : ops_(ops),

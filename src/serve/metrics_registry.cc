@@ -18,6 +18,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/keyed_hash.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "serve/process_metrics.h"
@@ -89,12 +90,8 @@ void MakeKey(std::string& key, std::string_view name, MetricLabels labels) {
   }
 }
 
-struct KeyHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
-};
 template <typename T>
-using ByKey = std::unordered_map<std::string, T, KeyHash, std::equal_to<>>;
+using ByKey = std::unordered_map<std::string, T, kube::internal::KeyedHash, std::equal_to<>>;  // labels may hold names that others choose
 
 struct alignas(64) Stripe {
   mutable Mutex mu;
@@ -179,7 +176,7 @@ struct Family {
   bool used = false;
   std::string help;
   Bounds bounds;
-  std::unordered_set<std::string> keys;
+  std::unordered_set<std::string, kube::internal::KeyedHash> keys;
 };
 
 }  // namespace
@@ -311,7 +308,7 @@ class MetricsRegistry::Impl {
   }
 
   Stripe& StripeOf(MetricType type, std::string_view key) {
-    return type == MetricType::kGauge ? gauges_[std::hash<std::string_view>()(key) % kStripes] : sums_[ThreadStripe()];
+    return type == MetricType::kGauge ? gauges_[kube::internal::KeyedHash()(key) % kStripes] : sums_[ThreadStripe()];
   }
 
   // Whether there may be such a series; makes an empty one.
@@ -377,7 +374,7 @@ class MetricsRegistry::Impl {
 
   Mutex families_mu_;
   std::map<std::string, Family, std::less<>> families_ KUBE_GUARDED_BY(families_mu_);
-  std::unordered_set<std::string> complained_ KUBE_GUARDED_BY(families_mu_);
+  std::unordered_set<std::string, kube::internal::KeyedHash> complained_ KUBE_GUARDED_BY(families_mu_);
   std::vector<std::weak_ptr<Collector::Entry>> collectors_ KUBE_GUARDED_BY(families_mu_);
 };
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/keyed_hash.h"
 #include "kube/base/mutex.h"
 #include "kube/transport/decorators.h"
 #include "transport/text.h"
@@ -66,7 +67,7 @@ class SeenTexts {
 
  private:
   Mutex mu_;
-  std::unordered_set<std::string> seen_ KUBE_GUARDED_BY(mu_);
+  std::unordered_set<std::string, internal::KeyedHash> seen_ KUBE_GUARDED_BY(mu_);
 };
 
 class WarningsTransport : public Transport {

@@ -15,12 +15,13 @@
 
 #include "kube/base/mutex.h"
 #include "kube/queue/rate_limiters.h"
+#include "kube/queue/work_queue.h"
 
 namespace kube {
 
 // Thread safety: all functions from many threads at once.
 // Cost: a lock and a lookup. A key that failed is kept until Forget.
-template <typename T, typename Hash = std::hash<T>>
+template <typename T, typename Hash = WorkHash<T>>
 class ItemRateLimiter {
  public:
   using Duration = Clock::Duration;

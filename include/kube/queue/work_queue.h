@@ -62,12 +62,19 @@ std::string KeyText(const T& key) {
 
 }  // namespace internal
 
-// How keys are hashed.
+// How keys are hashed. Texts and ObjectKeys are hashed with a secret of the process, which std::hash does without: their names may be
+// chosen by somebody who wants a table to be slow. Use it for other tables of such keys, and to make the hash of a key type of your own:
+//   std::unordered_map<ObjectKey, State, WorkHash<ObjectKey>>
 template <typename T>
 struct WorkHash : std::hash<T> {};
 template <>
 struct WorkHash<ObjectKey> {
   std::size_t operator()(const ObjectKey& key) const { return internal::HashTexts(key.ns, key.name); }
+};
+template <typename T>
+requires std::is_same_v<T, std::string> || std::is_same_v<T, String> || std::is_same_v<T, std::string_view>
+struct WorkHash<T> {
+  std::size_t operator()(std::string_view text) const { return internal::HashTexts({}, text); }
 };
 
 // One key in a Snapshot.

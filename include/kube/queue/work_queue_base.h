@@ -88,7 +88,7 @@ struct KeyOps {
   void (*destroy)(WorkNode* node);
 };
 
-// A hash of two short texts that is several times as fast as std::hash. Not the same in each version of kubexx.
+// A hash of two texts, keyed by a secret of the process: whoever chooses the names of objects cannot choose ones that collide.
 KUBE_EXPORT std::size_t HashTexts(std::string_view a, std::string_view b);
 
 struct KeyInfo {
