@@ -1,13 +1,11 @@
 // The table behind Interner: from the keyed hash of raw bytes to the finished part.
 #pragma once
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "kube/codec/interner.h"
 #include "kube/value/raw.h"
 #include "kube/value/shared.h"
@@ -44,6 +42,9 @@ class InternTable {
 
   // Parts larger than this are not worth a hash of their own: the parts inside are.
   static constexpr std::size_t kMaxBytes = 64 * 1024;
+  // Parts that are nested more deeply in the input are not looked up. So each byte is part of at most so many parts, and what a hostile
+  // object costs stays in proportion to its size. Real objects are hardly half as deep.
+  static constexpr int kMaxDepth = 32;
 
   // Each looks up `bytes` as a part of that type, gives a new reference where it is found, and the key to Add it with otherwise.
   // `selection`: id of the node that the part is decoded under, 0 for none.
@@ -80,8 +81,9 @@ class InternTable {
   }
 
   // Of a part that may be found in an object's earlier version; never 0.
-  std::uint64_t HashOf(std::string_view bytes) const {
-    const std::uint64_t hash = XXH3_64bits_withSecret(bytes.data(), bytes.size(), secret_, sizeof secret_);
+  std::uint64_t HashOf(std::string_view bytes) {
+    hashed_bytes_ += bytes.size();
+    const std::uint64_t hash = KeyedHash::Of128(secret_, bytes, 0, 0).low;
     return hash == 0 ? 1 : hash;
   }
 
@@ -91,6 +93,9 @@ class InternTable {
     ++hits_;
     hit_bytes_ += bytes;
   }
+
+  // Tokens that were passed to find where a part ends.
+  void CountScan(std::size_t tokens) { scanned_tokens_ += tokens; }
 
   // Each takes a reference of its own. Nothing happens where nobody had asked.
   void AddString(Verdict verdict, const Key& key, const String& text);
@@ -127,10 +132,11 @@ class InternTable {
     return reinterpret_cast<std::uintptr_t>(type) ^ (static_cast<std::uint64_t>(kind) << 56) ^ (static_cast<std::uint64_t>(shape) << 52) ^
            (static_cast<std::uint64_t>(format) << 50) ^ (std::uint64_t{1} << 63);
   }
-  Key MakeKey(std::string_view bytes, std::uint64_t salt, std::uint64_t selection = 0) const {
-    XXH128_hash_t h = XXH3_128bits_withSecret(bytes.data(), bytes.size(), secret_, sizeof secret_);
-    // The salt keeps equal bytes of different types apart; the secret keeps it unpredictable.
-    return {h.low64 ^ (salt * 0x9e3779b97f4a7c15ULL), (h.high64 + salt + selection * 0xd6e8feb86659fd94ULL) & ~std::uint64_t{3}};
+  Key MakeKey(std::string_view bytes, std::uint64_t salt, std::uint64_t selection = 0) {
+    hashed_bytes_ += bytes.size();
+    // The salt keeps equal bytes of different types apart.
+    const KeyedHash::Pair hash = KeyedHash::Of128(secret_, bytes, salt, selection);
+    return {hash.low, hash.high & ~std::uint64_t{3}};
   }
   const Slot* Find(const Key& key, std::size_t bytes) {
     ++lookups_;
@@ -172,7 +178,7 @@ class InternTable {
   static constexpr std::size_t kBases = 64;
   static constexpr std::size_t kFewestForDifference = 128;  // bytes of a text
 
-  alignas(64) unsigned char secret_[192];
+  const KeyedHash::Secret& secret_ = KeyedHash::ProcessSecret();
   std::vector<Slot> slots_;
   std::size_t mask_;
   std::size_t used_ = 0;
@@ -180,7 +186,7 @@ class InternTable {
   std::size_t first_sightings_ = 0;  // since the fingerprints had room for more
   std::vector<Slot> recent_;
   std::vector<String> bases_;  // texts that others may differ from a little, by how they begin and how long they are
-  std::uint64_t lookups_ = 0, hits_ = 0, hit_bytes_ = 0;
+  std::uint64_t lookups_ = 0, hits_ = 0, hit_bytes_ = 0, hashed_bytes_ = 0, scanned_tokens_ = 0;
 };
 
 }  // namespace kube::internal

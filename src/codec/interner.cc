@@ -1,7 +1,6 @@
 #include "kube/codec/interner.h"
 
 #include <algorithm>
-#include <random>
 
 #include "codec/intern_table.h"
 #include "kube/value/value.h"
@@ -11,17 +10,6 @@ namespace internal {
 namespace {
 
 constexpr std::size_t kSmallest = 128;
-
-// Drawn once per process: what the keys of all tables depend on.
-const unsigned char* ProcessSecret() {
-  static const auto secret = [] {
-    std::vector<unsigned char> bytes(192);
-    std::random_device random;
-    for (unsigned char& b : bytes) b = static_cast<unsigned char>(random());
-    return bytes;
-  }();
-  return secret.data();
-}
 
 void ReleasePart(const FieldInfo& field, ArrayRep* rep) {
   if (&field == &kValueListPart) {
@@ -35,9 +23,7 @@ void ReleasePart(const FieldInfo& field, ArrayRep* rep) {
 
 }  // namespace
 
-InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kFewestSightings), recent_(kRecent), bases_(kBases) {
-  std::memcpy(secret_, ProcessSecret(), sizeof secret_);
-}
+InternTable::InternTable() : slots_(kSmallest), mask_(kSmallest - 1), sighted_(kFewestSightings), recent_(kRecent), bases_(kBases) {}
 
 InternTable::~InternTable() {
   for (Slot& slot : recent_) Drop(slot);
@@ -76,7 +62,7 @@ RawJson InternTable::MakeRawJson(Verdict verdict, const Key& key, std::string_vi
 
 std::size_t InternTable::BaseIndex(std::string_view text) const {
   const std::string_view beginning = text.substr(0, 48);
-  return (XXH3_64bits_withSecret(beginning.data(), beginning.size(), secret_, sizeof secret_) + text.size() / 64) % kBases;
+  return (KeyedHash::Of(secret_, {}, beginning) + text.size() / 64) % kBases;
 }
 
 void InternTable::AddBox(Verdict verdict, const Key& key, const TypeInfo& type, BoxRep* rep) {
@@ -184,7 +170,13 @@ void InternTable::Rebuild(std::size_t capacity) {
 }
 
 Interner::Stats InternTable::stats() const {
-  return {lookups_, hits_, hit_bytes_, used_, (slots_.size() + recent_.size()) * sizeof(Slot) + sighted_.size() * sizeof(std::uint32_t)};
+  return {lookups_,
+          hits_,
+          hit_bytes_,
+          used_,
+          (slots_.size() + recent_.size()) * sizeof(Slot) + sighted_.size() * sizeof(std::uint32_t),
+          hashed_bytes_,
+          scanned_tokens_};
 }
 
 }  // namespace internal

@@ -327,6 +327,7 @@ class JsonDecoder {
   // The part that stands at pos, up to but without token `end`; false where it is not worth looking up.
   bool PartText(std::string_view& text, std::uint32_t& end) const {
     end = t_.Skip(t_.pos);
+    table_->CountScan(end - t_.pos);
     if (end > t_.count()) return false;
     text = t_.Span(t_.pos, end - 1);
     return text.size() <= InternTable::kMaxBytes;
@@ -366,7 +367,7 @@ class JsonDecoder {
   bool Boxed(const TypeInfo& type, char* at, const Path* path, int depth) {
     InternTable::Key key{};
     Verdict verdict = Verdict::kNotAsked;
-    if (table_ != nullptr && t_.Peek() == '{') {
+    if (table_ != nullptr && depth <= InternTable::kMaxDepth && t_.Peek() == '{') {
       verdict = LookUp<BoxRep>(type, at, key, [&](std::string_view text, BoxRep*& rep, InternTable::Key& k) {
         return table_->FindBox(kJson, type, NodeId(), text, rep, k);
       });
@@ -385,7 +386,7 @@ class JsonDecoder {
     InternTable::Key key{};
     Verdict verdict = Verdict::kNotAsked;
     // The items of a list kind are too many and too different to be looked up as one part.
-    if (table_ != nullptr && &field != items_) {
+    if (table_ != nullptr && depth <= InternTable::kMaxDepth && &field != items_) {
       verdict = LookUp<ArrayRep>(field, at, key, [&](std::string_view text, ArrayRep*& rep, InternTable::Key& k) {
         return table_->FindArray(kJson, field, NodeId(), text, rep, k);
       });

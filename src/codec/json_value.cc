@@ -106,9 +106,10 @@ class ValueReader {
   bool Shared(const FieldInfo& part, Value& out, const Path* path, int depth) {
     InternTable::Key key{};
     auto verdict = InternTable::Verdict::kNotAsked;
-    if (table_ != nullptr && depth != 0) {
+    if (table_ != nullptr && depth != 0 && depth <= InternTable::kMaxDepth) {
       std::int64_t height = 0;
       std::uint32_t end = t_.Skip(t_.pos, height);
+      table_->CountScan(end - t_.pos);
       std::string_view text = end <= t_.count() ? t_.Span(t_.pos, end - 1) : std::string_view();
       // What was shallow enough elsewhere may be too deep here.
       if (text.size() > 2 && text.size() <= InternTable::kMaxBytes && depth + height < kMaxDecodeDepth) {

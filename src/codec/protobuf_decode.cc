@@ -236,7 +236,7 @@ class ProtobufDecoder {
     InternTable::Key key{};
     Verdict verdict = Verdict::kNotAsked;
     if (rep == nullptr) {
-      if (table_ != nullptr && part.size() <= InternTable::kMaxBytes) {
+      if (table_ != nullptr && depth <= InternTable::kMaxDepth && part.size() <= InternTable::kMaxBytes) {
         verdict = table_->FindBox(kProtobuf, type, NodeId(), part, rep, key);
         if (verdict == Verdict::kFound) return true;
       }
@@ -267,7 +267,7 @@ class ProtobufDecoder {
     ArrayRep*& rep = Write<ArrayRep*>(at);
     InternTable::Key key{};
     Verdict verdict = Verdict::kNotAsked;
-    if (table_ != nullptr && rep == nullptr && run.size() <= InternTable::kMaxBytes) {
+    if (table_ != nullptr && rep == nullptr && depth <= InternTable::kMaxDepth && run.size() <= InternTable::kMaxBytes) {
       verdict = table_->FindArray(kProtobuf, field, NodeId(), run, rep, key);
       if (verdict == Verdict::kFound) {
         r.at = ahead.at;

@@ -153,5 +153,28 @@ TEST(ValueInternerTest, AnInternerOfFewObjectsIsSmall) {
   EXPECT_LT(interner.stats().table_bytes, 512U * 1024);
 }
 
+// Counted, not timed: each level used to be passed and hashed once more for each level around it.
+TEST(ValueInternerTest, DeepNestingCostsInProportionToTheSize) {
+  for (const bool lists : {false, true}) {
+    constexpr int kLevels = 900;
+    std::string text = lists ? "[" : R"({"text":"innermost of all of them")";
+    text += lists ? "]" : "}";
+    for (int i = 0; i < kLevels; ++i) {
+      text = lists ? "[\"a level of its own\"," + text + "]" : R"({"text":"a level of its own","inside":)" + text + "}";
+    }
+    Interner interner;
+    EXPECT_EQ(ToJson(Parse(text, &interner)), ToJson(Parse(text, nullptr)));
+    const Interner::Stats stats = interner.stats();
+    EXPECT_GT(stats.lookups, 0U);
+    EXPECT_LE(stats.hashed_bytes, 35 * text.size());
+    EXPECT_LE(stats.scanned_tokens, 35 * 9 * kLevels);
+    // What is equal is shared as before.
+    const std::uint64_t hits = stats.hits;
+    Parse(text, &interner);
+    Parse(text, &interner);
+    EXPECT_GT(interner.stats().hits, hits);
+  }
+}
+
 }  // namespace
 }  // namespace kube

@@ -5,7 +5,9 @@
 // instead: less CPU, and a fraction of the memory. A part enters the table when it is seen for the second time, so data that never
 // repeats costs next to nothing.
 //
-// Safety: parts are found by a 128-bit hash keyed with a secret that is drawn per process, so nobody outside can craft a collision.
+// Safety: a part is found by a 128-bit hash of its bytes and nothing else; keeping the bytes to compare them would cost most of the memory
+// that sharing saves. The hash is a universal one under a secret of the process (src/base/keyed_hash.h): two different parts, whoever chose
+// them, are taken for one with a probability below 2^-120, which is proven and does not rest on attacks being unknown.
 // Thread safety: none; one Interner belongs to one decoding thread. The objects that come out are as safe as any other.
 #pragma once
 
@@ -29,6 +31,10 @@ class KUBE_EXPORT Interner {
     std::uint64_t hit_bytes = 0;  // input bytes that were not decoded
     std::size_t entries = 0;      // parts held now
     std::size_t table_bytes = 0;  // memory of the tables themselves
+    // What the lookups cost: input bytes that were hashed, and JSON tokens that were passed to find the end of a part. At most a small
+    // multiple of the input, however deeply it nests.
+    std::uint64_t hashed_bytes = 0;
+    std::uint64_t scanned_tokens = 0;
   };
 
   Interner();
