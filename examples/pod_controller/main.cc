@@ -66,7 +66,7 @@ class PodController {
       return queue_.AddRateLimited(key);
     }
     queue_.Forget(key);
-    std::cerr << "Dropping pod " + key.ToString() + " out of the queue: " + result.error().ToString() + "\n";
+    std::cerr << "Dropping pod \"" + key.ToString() + "\" out of the queue: " + result.error().ToString() + "\n";
   }
 
   kube::WorkQueue<>& queue_;

@@ -49,13 +49,13 @@ int main(int argc, char** argv) {
   Pod pod;
   pod.metadata.namespace_ = key.ns;
   pod.metadata.name = key.name;
-  pod.metadata.labels = {{"app", "client-test"}};
-  pod.spec.containers.push_back({.name = "web", .image = "nginx", .ports = {{.container_port = 80}}});
+  pod.metadata.labels = {{"k", "v"}};
+  pod.spec.containers.push_back({.name = "busybox", .image = "busybox:latest", .command = {"sleep", "1000"}});
   // A server without a controller manager has no service account for the pod to use.
   pod.spec.automount_service_account_token = false;
   const Result<Pod> created = client->Create(ctx, pod);
   if (!created) return Fail(created.error());
-  std::cout << "created pod " << created->metadata.name << "\n";
+  std::cerr << "created pod " << created->metadata.name << "\n";
 
   Result<Pod> read = client->Get<Pod>(ctx, key);
   if (!read) return Fail(read.error());
@@ -77,6 +77,6 @@ int main(int argc, char** argv) {
   PrintLabels(*read);
 
   if (const Result<void> deleted = client->Delete<Pod>(ctx, key, {.grace_period_seconds = 0}); !deleted) return Fail(deleted.error());
-  std::cout << "deleted pod " << key.name << "\n";
+  std::cerr << "deleted pod " << key.name << "\n";
   return 0;
 }

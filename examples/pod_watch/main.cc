@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   Result<kube::Watcher<Pod>> watcher =
       client->Watch<Pod>(ctx, {.ns = client->default_namespace(), .bookmarks = true, .timeout_seconds = timeout});
   if (!watcher) return Fail(watcher.error());
-  std::cout << "watching the pods of namespace " << client->default_namespace() << std::endl;
+  std::cerr << "watching the pods of namespace " << client->default_namespace() << std::endl;
   for (;;) {
     const Result<std::optional<kube::WatchEvent<Pod>>> event = watcher->Next(ctx);
     if (!event) return kube::IsCancelled(event.error()) ? 0 : Fail(event.error());
@@ -65,13 +65,13 @@ int main(int argc, char** argv) {
         std::cout << "deleted event from " << name << std::endl;
         break;
       case kube::WatchEventType::kBookmark:
-        std::cout << "bookmark: all up to version " << (*event)->object.metadata.resource_version << " was seen" << std::endl;
+        std::cout << "`Bookmark` means watch has synced here, just update the resourceVersion" << std::endl;
         break;
       case kube::WatchEventType::kError:
-        std::cout << "the server ended the watch: " << (*event)->error->ToString() << std::endl;
+        std::cout << "unable to understand watch event: " << (*event)->error->ToString() << std::endl;
         break;
     }
   }
-  std::cout << "watch ended\n";
+  std::cout << "watcher channel closed\n";
   return 0;
 }

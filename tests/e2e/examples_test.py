@@ -5,30 +5,26 @@
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 
-from background import PATIENCE, Background
+from background import PATIENCE, Background, wait_for
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
-from cluster import Cluster  # pylint: disable=wrong-import-position
+from cluster import Cluster, ClusterError  # pylint: disable=wrong-import-position
 
-CRD = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: ats.cnat.programming-kubernetes.info}
-spec:
-  group: cnat.programming-kubernetes.info
-  names: {kind: At, plural: ats, singular: at}
-  scope: Namespaced
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-"""
+GROUP = "cnat.programming-kubernetes.info"
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "ats." + GROUP},
+    "spec": {"group": GROUP, "names": {"kind": "At", "plural": "ats", "singular": "at"}, "scope": "Namespaced", "versions": [{
+        "name": "v1alpha1", "served": True, "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]},
+}
+AT = {"apiVersion": GROUP + "/v1alpha1", "kind": "At", "metadata": {"name": "example-at"},
+      "spec": {"schedule": "2019-07-03T02:00:00Z", "command": "echo yes"}}
 
 
 class Run:
@@ -60,7 +56,7 @@ def scenario(run, work, real):
     # The watch sees what the other example does.
     with Background(run.program("pod_watch"), os.path.join(work, "watch.log")) as watch:
         run.check("pod_watch starts", bool(watch.wait_text("watching the pods of namespace default\n")), watch.text())
-        created = "created pod client-test\nmap[app:client-test]\nmap[patch:v1]\ndeleted pod client-test\n"
+        created = "map[k:v]\nmap[patch:v1]\n"
         run.expect("pod_crud", equals=created)
         seen = watch.wait_text("(?s)added event from client-test.*modified event from client-test.*deleted event from client-test")
         run.check("pod_watch sees it", bool(seen), watch.text())
@@ -84,18 +80,17 @@ def scenario(run, work, real):
         run.check("pod_controller sees it go", bool(seen), controller.text())
         if not real:
             run.check("pod_controller sees what was there", bool(controller.wait_text("Sync/Add/Update for Pod web\n")), controller.text())
+        retry_and_drop(run, controller)
         code = controller.end(signal.SIGTERM)
         run.check("pod_controller ends with SIGTERM", code == 0 and "Stopping Pod controller" in controller.text(), f"exit code {code}\n" + controller.text())
     run.expect("pod_controller", "--workers", "none", code=2, err=["usage: pod_controller"])
     deployment_logger(run, work)
     leader_election(run, work)
     greeter(run, work)
-    run.expect("pod_watch", "--timeout", "1", has=["watch ended\n"])
+    run.expect("pod_watch", "--timeout", "1", has=["watcher channel closed\n"])
     run.expect("dynamic_get", "--version", "v1", "--resource", "namespaces", "--name", "default", "--cluster-scoped",
                has=["Got Namespace default\n", "kind: Namespace\n"])
-    gvr = ["--group", "cnat.programming-kubernetes.info", "--version", "v1alpha1", "--resource", "ats"]
-    run.expect("dynamic_get", *gvr, "--name", "example-at", code=1,
-               err=['ats.cnat.programming-kubernetes.info "example-at" not found'] if not real else ["the server could not find the requested resource"])
+    at_object(run)
     run.expect("dynamic_get", "--version", "v1", code=2, err=["usage: dynamic_get"])
     run.expect("pod_crud", "--kubeconfig", os.path.join(work, "no-such-file"), code=1, err=["no-such-file"])
     if real:
@@ -103,6 +98,45 @@ def scenario(run, work, real):
     else:
         run.expect("pod_exec", "web", "--", "echo", "hello", has=["hello"])
         run.expect("pod_exec", "nobody", "--", "echo", "hello", code=1, err=['pods "nobody" not found'])
+
+
+def retry_and_drop(run, controller):
+    """A pod that cannot be synced is tried again five times, then dropped; a change of it brings it back."""
+    cluster = Cluster(run.kubeconfig)
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"containers": [{"name": "web", "image": "nginx"}], "automountServiceAccountToken": False}
+    cluster.call("POST", pods, {"metadata": {"name": "failing", "annotations": {"example.kubexx.dev/fail": "true"}}, "spec": spec})
+    dropped = controller.wait_text('Dropping pod "default/failing" out of the queue: .*the pod asks for it\n')
+    errors = len(re.findall("Error syncing pod default/failing: .*the pod asks for it\n", controller.text()))
+    run.check("pod_controller tries five times more, and drops it", bool(dropped) and errors == 5, controller.text())
+    cluster.patch(pods + "/failing", {"metadata": {"annotations": {"example.kubexx.dev/fail": None}}})
+    good = controller.wait_text('(?s)Dropping pod "default/failing".*Sync/Add/Update for Pod failing\n')
+    run.check("pod_controller takes it again when it changes", bool(good), controller.text())
+    run.check("pod_controller dropped it once", controller.text().count("Dropping pod") == 1, controller.text())
+    cluster.call("DELETE", pods + "/failing?gracePeriodSeconds=0")
+
+
+def at_object(run):
+    """An At, which no program here has a struct for: before there is one, and then."""
+    cluster = Cluster(run.kubeconfig)
+    path = f"/apis/{GROUP}/v1alpha1/namespaces/default/ats"
+    gvr = ["--group", GROUP, "--version", "v1alpha1", "--resource", "ats"]
+    run.expect("dynamic_get", *gvr, "--name", "example-at", code=1, err=["the server could not find the requested resource"])
+    cluster.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRD)
+
+    def created():
+        # The kind is served a moment after its definition.
+        try:
+            return cluster.call("POST", path, AT)
+        except ClusterError as error:
+            return None if "404" in str(error) or "could not find" in str(error) else str(error)
+
+    made = wait_for(created)
+    run.check("an At can be made", isinstance(made, dict), str(made))
+    run.expect("dynamic_get", *gvr, "--name", "example-at",
+               has=["Got At example-at\n", f"apiVersion: {GROUP}/v1alpha1\n", "kind: At\n", "  command: echo yes\n", "  schedule: \"2019-07-03T02:00:00Z\"\n"])
+    run.expect("dynamic_get", *gvr, "--name", "another", code=1, err=[f'ats.{GROUP} "another" not found'])
+    run.expect("dynamic_get", *gvr, "--name", "example-at", "--namespace", "kube-public", code=1, err=[f'ats.{GROUP} "example-at" not found'])
 
 
 def deployment_logger(run, work):
@@ -161,8 +195,7 @@ def greeter(run, work):
     run.expect("greeter", "--leader-elect=perhaps", code=1, err=["greeter: --leader-elect: expected true or false"])
 
 
-MANIFEST = CRD + """---
-apiVersion: v1
+MANIFEST = """apiVersion: v1
 kind: Pod
 metadata: {name: web, namespace: default}
 spec: {containers: [{name: web, image: nginx}]}
