@@ -7,6 +7,7 @@
 #include "apiserver/errors.h"
 #include "apiserver/object_meta.h"
 #include "apiserver/table.h"
+#include "codec/json_bytes.h"
 #include "kube/api/all.h"
 #include "kube/codec/json.h"
 #include "kube/codec/protobuf.h"
@@ -35,7 +36,7 @@ const TypeInfo* TypeOf(const Value& object) {
 std::optional<std::string> Transcode(const TypeInfo& type, std::string_view json) {
   AnyObject object(type);
   std::string out;
-  if (!DecodeJson(type, object.mutable_data(), json, {.keep_unknown = false})) return std::nullopt;
+  if (!internal::DecodeJsonBytes(type, object.mutable_data(), json, {.keep_unknown = false})) return std::nullopt;
   if (!EncodeProtobuf(type, object.data(), out)) return std::nullopt;
   return out;
 }
@@ -81,6 +82,7 @@ Encoded FromJsonText(std::string json, const TypeInfo* type, const AnswerForm& f
   if (form.encoding == Encoding::kProtobuf && type != nullptr) {
     if (std::optional<std::string> bytes = Transcode(*type, json)) return {*std::move(bytes), std::string(form.ContentType())};
   }
+  json = internal::ToWireJson(std::move(json));
   if (form.encoding == Encoding::kYaml || form.pretty) {
     if (Result<Value> value = ParseJson(json)) {
       if (form.encoding == Encoding::kYaml) return {ToYaml(*value), "application/yaml"};
@@ -115,7 +117,7 @@ Result<Encoded> EncodeTable(const Answer& answer, const EncodeContext& c) {
     ObjectPtr object = answer.stored;
     if (!object) {
       auto made = std::make_shared<StoredObject>();
-      made->json = std::make_shared<const std::string>(ToJson(answer.object));
+      made->json = std::make_shared<const std::string>(internal::ToJsonBytes(answer.object));
       object = std::move(made);
     }
     table = TableOf(*c.resource, std::span<const ObjectPtr>(&object, 1), options);
@@ -128,10 +130,12 @@ Result<Encoded> EncodePartial(const Answer& answer, const EncodeContext& c) {
   std::string text;
   if (answer.is_list) {
     text = ListHead(api_version, "PartialObjectMetadataList", answer);
-    for (std::size_t i = 0; i < answer.items.size(); ++i) text += (i == 0 ? "" : ",") + ToJson(PartialOf(*answer.items[i], c.form));
+    for (std::size_t i = 0; i < answer.items.size(); ++i)
+      text += (i == 0 ? "" : ",") + internal::ToJsonBytes(PartialOf(*answer.items[i], c.form));
     text += "]}";
   } else {
-    text = ToJson(answer.stored ? PartialOf(*answer.stored, c.form) : PartialMetadataOf(answer.object, c.form.transform_version));
+    text = internal::ToJsonBytes(answer.stored ? PartialOf(*answer.stored, c.form)
+                                               : PartialMetadataOf(answer.object, c.form.transform_version));
   }
   const TypeInfo& type = answer.is_list ? meta::v1::PartialObjectMetadataList::kType : meta::v1::PartialObjectMetadata::kType;
   return FromJsonText(std::move(text), &type, c.form);
@@ -177,7 +181,7 @@ std::shared_ptr<const std::string> Frame(std::string_view type, std::string obje
 
 Encoded EncodeValue(const Value& object, const AnswerForm& form) {
   const TypeInfo* type = form.encoding == Encoding::kProtobuf ? TypeOf(object) : nullptr;
-  return FromJsonText(ToJson(object), type, form);
+  return FromJsonText(internal::ToJsonBytes(object), type, form);
 }
 
 Result<Encoded> EncodeAnswer(const Answer& answer, const EncodeContext& c) {
@@ -226,7 +230,7 @@ Result<std::shared_ptr<const std::string>> EncodeEvent(std::string_view type, co
   std::string text;
   const TypeInfo* message = c.resource->type;
   if (c.form.transform == Transform::kPartialMetadata) {
-    text = ToJson(PartialOf(object, c.form));
+    text = internal::ToJsonBytes(PartialOf(object, c.form));
     message = &meta::v1::PartialObjectMetadata::kType;
   } else {
     text = *TextFor(*c.resource, object);
@@ -236,13 +240,13 @@ Result<std::shared_ptr<const std::string>> EncodeEvent(std::string_view type, co
     if (!bytes) return InternalError("object has no protobuf form");
     return Frame(type, *std::move(bytes), Encoding::kProtobuf);
   }
-  return Frame(type, std::move(text), Encoding::kJson);
+  return Frame(type, internal::ToWireJson(std::move(text)), Encoding::kJson);
 }
 
 std::shared_ptr<const std::string> EncodeEvent(std::string_view type, const Value& object, const EncodeContext& c) {
   if (c.form.encoding == Encoding::kProtobuf) {
     const TypeInfo* message = TypeOf(object);
-    std::optional<std::string> bytes = message != nullptr ? Transcode(*message, ToJson(object)) : std::nullopt;
+    std::optional<std::string> bytes = message != nullptr ? Transcode(*message, internal::ToJsonBytes(object)) : std::nullopt;
     if (bytes) return Frame(type, *std::move(bytes), Encoding::kProtobuf);
   }
   return Frame(type, ToJson(object), c.form.encoding == Encoding::kProtobuf ? Encoding::kProtobuf : Encoding::kJson);

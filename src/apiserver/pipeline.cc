@@ -14,6 +14,7 @@
 #include "apiserver/errors.h"
 #include "apiserver/object_meta.h"
 #include "apiserver/structural_schema.h"
+#include "codec/json_bytes.h"
 #include "kube/codec/json.h"
 #include "kube/codec/protobuf.h"
 #include "kube/codec/yaml.h"
@@ -422,7 +423,7 @@ Value FromStorage(const ServedResource& r, Value stored) {
 
 std::shared_ptr<const std::string> TextFor(const ServedResource& r, const StoredObject& stored) {
   if (r.api_version() == r.storage_api_version) return stored.json;
-  return std::make_shared<const std::string>(ToJson(FromStorage(r, stored.Parse())));
+  return std::make_shared<const std::string>(internal::ToJsonBytes(FromStorage(r, stored.Parse())));
 }
 
 }  // namespace kube::apiserver

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apiserver/errors.h"
+#include "codec/json_bytes.h"
 #include "kube/codec/json.h"
 
 namespace kube::apiserver {
@@ -31,7 +32,7 @@ bool InNamespace(const StoredObject& object, std::string_view ns) { return ns.em
 }  // namespace
 
 Value StoredObject::Parse() const {
-  Result<Value> value = ParseJson(*json);
+  Result<Value> value = internal::ParseJsonBytes(*json);
   return value ? *std::move(value) : Value();
 }
 
@@ -150,7 +151,7 @@ ObjectPtr Store::Commit(const std::string& resource, Value object, Map<String> f
                                  ToJson(std::as_const(type_meta)["apiVersion"]));
   object.MutableObject().Erase("kind");
   object.MutableObject().Erase("apiVersion");
-  text += std::string_view(ToJson(object)).substr(1);
+  text += std::string_view(internal::ToJsonBytes(object)).substr(1);
   std::size_t at = text.find(placeholder_);
   std::string key = StoreKey(stored->ns, stored->name);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "apiserver/errors.h"
+#include "codec/json_bytes.h"
 #include "kube/base/mutex.h"
 #include "kube/codec/json.h"
 
@@ -155,7 +156,7 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
       Value value = last->Parse();
       value["metadata"]["resourceVersion"] = std::to_string(event.version);
       last->version = event.version;
-      last->json = std::make_shared<const std::string>(ToJson(value));
+      last->json = std::make_shared<const std::string>(internal::ToJsonBytes(value));
       Send(EventType::kDeleted, last);
     }
   }

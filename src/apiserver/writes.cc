@@ -55,7 +55,11 @@ std::string MediaTypeOf(std::string_view content_type) {
 const std::vector<std::string> kPatchTypes = {"application/json-patch+json", "application/merge-patch+json",
                                               "application/strategic-merge-patch+json", "application/apply-patch+yaml"};
 
-Result<Value> PatchValue(const ServedResource& r, const std::string& type, const Value& live, std::string_view body) {
+Result<Value> PatchValue(const ServedResource& r, const std::string& type, Value live, std::string_view body) {
+  // These patches work on JSON text, where bytes that are not UTF-8 are replaced.
+  if (type != "application/strategic-merge-patch+json") {
+    if (Result<Value> wire = ParseJson(ToJson(live))) live = *std::move(wire);
+  }
   if (type == "application/json-patch+json") {
     Result<Value> patch = ParseJson(body);
     if (!patch) return BadRequest("error decoding patch: " + patch.error().message());

@@ -6,6 +6,7 @@
 #include "codec/base64.h"
 #include "codec/fields.h"
 #include "codec/intern_table.h"
+#include "codec/json_bytes.h"
 #include "codec/json_tokens.h"
 #include "codec/path.h"
 #include "codec/selection_node.h"
@@ -615,6 +616,12 @@ class JsonDecoder {
 }  // namespace
 }  // namespace internal
 
+Result<void> internal::DecodeJsonBytes(const TypeInfo& type, void* object, std::string_view text, const DecodeOptions& options) {
+  JsonTokens tokens;
+  if (auto r = tokens.Load(text, JsonTokens::BadBytes::kAsTheyAre); !r) return r;
+  return JsonDecoder(tokens, options).Run(type, object);
+}
+
 Result<void> DecodeJson(const TypeInfo& type, void* object, std::string_view text, const DecodeOptions& options) {
   internal::JsonTokens tokens;
   if (auto r = tokens.Load(text); !r) return r;
@@ -622,7 +629,7 @@ Result<void> DecodeJson(const TypeInfo& type, void* object, std::string_view tex
 }
 
 Result<void> DecodeValue(const TypeInfo& type, void* object, const Value& value, const DecodeOptions& options) {
-  return DecodeJson(type, object, ToJson(value), options);
+  return internal::DecodeJsonBytes(type, object, internal::ToJsonBytes(value), options);
 }
 
 }  // namespace kube

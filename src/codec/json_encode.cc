@@ -1,5 +1,6 @@
 // Objects to JSON, by their tables.
 #include "codec/base64.h"
+#include "codec/json_bytes.h"
 #include "codec/json_tokens.h"
 #include "codec/json_writer.h"
 #include "codec/path.h"
@@ -12,7 +13,8 @@ namespace {
 
 class JsonEncoder {
  public:
-  JsonEncoder(std::string& out, const JsonFormat& format) : w_(out, format.indent), header_(format.type_header) {}
+  JsonEncoder(std::string& out, const JsonFormat& format, JsonWriter::BadBytes bad_bytes)
+      : w_(out, format.indent, bad_bytes), header_(format.type_header) {}
 
   bool Struct(const TypeInfo& type, const void* object, const Path* path) {
     if (type.form == TypeForm::kOnlyField) return Value(type.fields[0], At(object, type.fields[0]), path);
@@ -134,7 +136,8 @@ class JsonEncoder {
     std::string whole, scratch;
     std::string_view compact;
     std::string_view problem = "not JSON";
-    if (!tokens.Load(raw.View(whole)) || !tokens.ReadRaw(0, scratch, compact, problem) || !tokens.AtEnd()) {
+    const auto bad_bytes = w_.keeps_bytes() ? JsonTokens::BadBytes::kAsTheyAre : JsonTokens::BadBytes::kReplace;
+    if (!tokens.Load(raw.View(whole), bad_bytes) || !tokens.ReadRaw(0, scratch, compact, problem) || !tokens.AtEnd()) {
       error_ = At(path, "holds bytes that are not JSON: " + std::string(problem));
       return false;
     }
@@ -162,15 +165,24 @@ class JsonEncoder {
   }
 };
 
-}  // namespace
-}  // namespace internal
-
-Result<void> EncodeJson(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format) {
+Result<void> Encode(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format, JsonWriter::BadBytes bad_bytes) {
   std::size_t before = out.size();
-  internal::JsonEncoder encoder(out, format);
+  JsonEncoder encoder(out, format, bad_bytes);
   if (encoder.Struct(type, object, nullptr)) return {};
   out.resize(before);
   return Error::Invalid(encoder.TakeError());
+}
+
+}  // namespace
+
+Result<void> EncodeJsonBytes(const TypeInfo& type, const void* object, std::string& out) {
+  return Encode(type, object, out, {}, JsonWriter::BadBytes::kAsTheyAre);
+}
+
+}  // namespace internal
+
+Result<void> EncodeJson(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format) {
+  return internal::Encode(type, object, out, format, internal::JsonWriter::BadBytes::kReplace);
 }
 
 }  // namespace kube

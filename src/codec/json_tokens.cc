@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "codec/utf8.h"
 #include "kube/codec/options.h"
 
 namespace kube::internal {
@@ -17,6 +18,7 @@ struct JsonTokens::Stage1 {
 
 namespace {
 
+constexpr unsigned kReplacementCharacter = 0xfffd;
 constexpr std::size_t kKeepBytes = 1 << 20;  // a parser for larger documents is not kept
 thread_local std::unique_ptr<simdjson::internal::dom_parser_implementation> spare_parser;
 
@@ -82,7 +84,20 @@ JsonTokens::~JsonTokens() {
   if (stage1_->impl != nullptr && stage1_->impl->capacity() <= kKeepBytes) spare_parser = std::move(stage1_->impl);
 }
 
-Result<void> JsonTokens::Load(std::string_view text) {
+Result<void> JsonTokens::LoadBadUtf8(std::string_view text, BadBytes bad_bytes) {
+  if (text.data() == mended_.data()) return Error::Decode("JSON text is not valid UTF-8");
+  if (bad_bytes == BadBytes::kReplace) {
+    mended_ = MendUtf8(text);
+    return Load(mended_);
+  }
+  // A letter stands for each bad byte while tokens are looked for. They start where they did, so the text itself can be read.
+  mended_ = MaskUtf8(text, 'x');
+  if (Result<void> loaded = Load(mended_); !loaded) return loaded;
+  text_ = text.data();
+  return {};
+}
+
+Result<void> JsonTokens::Load(std::string_view text, BadBytes bad_bytes) {
   auto& impl = stage1_->impl;
   if (text.size() >= 0xffffffff) return Error::Decode("JSON text of 4 GiB or more");
   simdjson::error_code code = simdjson::SUCCESS;
@@ -100,7 +115,7 @@ Result<void> JsonTokens::Load(std::string_view text) {
     case simdjson::EMPTY:
       return Error::Decode("JSON text is empty");
     case simdjson::UTF8_ERROR:
-      return Error::Decode("JSON text is not valid UTF-8");
+      return LoadBadUtf8(text, bad_bytes);
     case simdjson::UNCLOSED_STRING:
       return Error::Decode("JSON text ends within a string");
     case simdjson::UNESCAPED_CHARS:
@@ -265,13 +280,14 @@ bool Unescape(std::string_view body, std::string& out) {
         if (code < 0) return false;
         p += 4;
         auto point = static_cast<unsigned>(code);
-        if (point >= 0xdc00 && point < 0xe000) return false;  // a low surrogate on its own
-        if (point >= 0xd800 && point < 0xdc00) {
-          if (end - p < 6 || p[0] != '\\' || p[1] != 'u') return false;
-          int low = Hex4(p + 2, end);
-          if (low < 0xdc00 || low > 0xdfff) return false;
-          p += 6;
-          point = 0x10000 + ((point - 0xd800) << 10) + (static_cast<unsigned>(low) - 0xdc00);
+        if (point >= 0xd800 && point < 0xe000) {
+          const int low = point < 0xdc00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? Hex4(p + 2, end) : -1;
+          if (low >= 0xdc00 && low <= 0xdfff) {
+            p += 6;
+            point = 0x10000 + ((point - 0xd800) << 10) + (static_cast<unsigned>(low) - 0xdc00);
+          } else {
+            point = kReplacementCharacter;
+          }
         }
         AppendUtf8(out, point);
         break;

@@ -23,8 +23,10 @@ class JsonTokens {
   JsonTokens(const JsonTokens&) = delete;
   JsonTokens& operator=(const JsonTokens&) = delete;
 
-  // Finds the tokens of `text`, which must outlive this object. Fails on invalid UTF-8, unclosed strings, control characters in strings.
-  Result<void> Load(std::string_view text);
+  // Finds the tokens of `text`, which must outlive this object. Fails on unclosed strings and control characters in strings. Bytes that
+  // are not UTF-8 read as U+FFFD, or as they are with kAsTheyAre.
+  enum class BadBytes : std::uint8_t { kReplace, kAsTheyAre };
+  Result<void> Load(std::string_view text, BadBytes bad_bytes = BadBytes::kReplace);
 
   // ---- The walk. `pos` counts tokens; a token starts at a structural character, a string or a scalar. ----
   std::uint32_t pos = 0;
@@ -95,6 +97,9 @@ class JsonTokens {
   std::uint32_t count_ = 0;
   struct Stage1;
   std::unique_ptr<Stage1> stage1_;
+  std::string mended_;  // the text, where it had to be changed
+
+  Result<void> LoadBadUtf8(std::string_view text, BadBytes bad_bytes);
 
   bool Check(int depth, std::size_t& bytes, std::string_view& problem);
 };
@@ -104,7 +109,7 @@ bool IsJsonNumber(std::string_view text, bool& integer);
 // False where it does not fit. Requires: IsJsonNumber with integer.
 bool ParseJsonInteger(std::string_view text, std::int64_t& out);
 
-// Appends the text that the body of a JSON string stands for. False on a bad escape or a lone surrogate.
+// Appends the text that the body of a JSON string stands for; a lone surrogate becomes U+FFFD, as in Go. False on a bad escape.
 bool Unescape(std::string_view body, std::string& out);
 
 // What stands at a place where something else was expected, for messages: "an object", "a number". Never the content.

@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "codec/intern_table.h"
+#include "codec/json_bytes.h"
 #include "codec/json_tokens.h"
 #include "codec/json_writer.h"
 #include "codec/path.h"
 #include "codec/selection_node.h"
+#include "codec/utf8.h"
 #include "kube/codec/json.h"
 
 namespace kube {
@@ -268,17 +270,37 @@ void WriteValue(JsonWriter& w, const Value& v) {
   }
 }
 
+Result<Value> ReadValue(JsonTokens& tokens, const DecodeOptions& options) {
+  ValueReader reader(tokens, options);
+  Value out;
+  if (!reader.Read(out, nullptr, 0)) return Error::Decode(reader.TakeError());
+  if (!tokens.AtEnd()) return Error::Decode("offset " + std::to_string(tokens.Offset(tokens.pos)) + ": more text after the JSON value");
+  return out;
+}
+
 }  // namespace
+
+Result<Value> ParseJsonBytes(std::string_view text, const DecodeOptions& options) {
+  JsonTokens tokens;
+  if (auto r = tokens.Load(text, JsonTokens::BadBytes::kAsTheyAre); !r) return r.error();
+  return ReadValue(tokens, options);
+}
+
+std::string ToJsonBytes(const Value& value) {
+  std::string out;
+  JsonWriter writer(out, 0, JsonWriter::BadBytes::kAsTheyAre);
+  WriteValue(writer, value);
+  return out;
+}
+
+std::string ToWireJson(std::string text) { return ValidUtf8(text) ? std::move(text) : MendUtf8(text); }
+
 }  // namespace internal
 
 Result<Value> ParseJson(std::string_view text, const DecodeOptions& options) {
   internal::JsonTokens tokens;
   if (auto r = tokens.Load(text); !r) return r.error();
-  internal::ValueReader reader(tokens, options);
-  Value out;
-  if (!reader.Read(out, nullptr, 0)) return Error::Decode(reader.TakeError());
-  if (!tokens.AtEnd()) return Error::Decode("offset " + std::to_string(tokens.Offset(tokens.pos)) + ": more text after the JSON value");
-  return out;
+  return internal::ReadValue(tokens, options);
 }
 
 std::string ToJson(const Value& value, const JsonFormat& format) {
@@ -297,8 +319,8 @@ RawJson ToRawJson(const Value& value) { return RawJson(String(ToJson(value))); }
 
 Result<Value> ToValue(const TypeInfo& type, const void* object) {
   std::string text;
-  if (auto r = EncodeJson(type, object, text); !r) return r.error();
-  return ParseJson(text);
+  if (auto r = internal::EncodeJsonBytes(type, object, text); !r) return r.error();
+  return internal::ParseJsonBytes(text);
 }
 
 }  // namespace kube

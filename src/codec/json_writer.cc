@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "codec/utf8.h"
+
 namespace kube::internal {
 namespace {
 
@@ -11,12 +13,14 @@ bool NeedsEscape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '
 }  // namespace
 
 void JsonWriter::String(std::string_view text) {
+  const std::size_t before = out_.size();
   out_ += '"';
   const char* p = text.data();
   const char* end = p + text.size();
+  unsigned bits = 0;
   while (p != end) {
     const char* run = p;
-    while (p != end && !NeedsEscape(*p)) ++p;
+    for (; p != end && !NeedsEscape(*p); ++p) bits |= static_cast<unsigned char>(*p);
     out_.append(run, p);
     if (p == end) break;
     char c = *p++;
@@ -50,6 +54,9 @@ void JsonWriter::String(std::string_view text) {
     }
   }
   out_ += '"';
+  if ((bits & 0x80) == 0 || keeps_bytes_ || ValidUtf8(text)) return;
+  out_.resize(before);
+  String(MendUtf8(text));
 }
 
 void JsonWriter::Int(std::int64_t n) {
@@ -67,6 +74,8 @@ void JsonWriter::Double(double d) {
 }
 
 void JsonWriter::RawMembers(std::string_view members) {
+  std::string mended;
+  if (!keeps_bytes_ && !ValidUtf8(members)) members = mended = MendUtf8(members);
   Separate();
   if (indent_ == 0) {
     out_ += members;

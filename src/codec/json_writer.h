@@ -9,7 +9,11 @@ namespace kube::internal {
 
 class JsonWriter {
  public:
-  JsonWriter(std::string& out, int indent) : out_(out), indent_(indent) {}
+  // Of text that is not UTF-8: each bad byte as U+FFFD, or as it is.
+  enum class BadBytes : std::uint8_t { kReplace, kAsTheyAre };
+  JsonWriter(std::string& out, int indent, BadBytes bad_bytes = BadBytes::kReplace)
+      : out_(out), indent_(indent), keeps_bytes_(bad_bytes == BadBytes::kAsTheyAre) {}
+  bool keeps_bytes() const { return keeps_bytes_; }
 
   void BeginObject() { Begin('{'); }
   void EndObject() { End('}'); }
@@ -44,6 +48,7 @@ class JsonWriter {
  private:
   std::string& out_;
   const int indent_;
+  const bool keeps_bytes_;
   int depth_ = 0;
   bool first_ = true;
 

@@ -1,6 +1,4 @@
 // Kubernetes protobuf to objects: one pass over the bytes, led by the type's table.
-#include <simdjson.h>
-
 #include <bit>
 #include <string>
 
@@ -21,20 +19,6 @@ namespace {
 constexpr std::size_t kFewestToHash = 32;  // bytes of a part; less is decoded sooner than compared
 constexpr auto kProtobuf = InternTable::Format::kProtobuf;
 using Verdict = InternTable::Verdict;
-
-bool ValidUtf8(std::string_view text) {
-  // Names and short values are ASCII nearly always; a call is worth it only for the rest.
-  const char* p = text.data();
-  std::size_t n = text.size();
-  std::uint64_t high = 0;
-  for (; n >= 8; p += 8, n -= 8) {
-    std::uint64_t word;
-    std::memcpy(&word, p, 8);
-    high |= word;
-  }
-  for (; n > 0; ++p, --n) high |= static_cast<std::uint64_t>(static_cast<unsigned char>(*p));
-  return (high & 0x8080808080808080ULL) == 0 || simdjson::validate_utf8(text);
-}
 
 Wire WireOf(FieldKind kind) {
   switch (kind) {
@@ -389,23 +373,22 @@ class ProtobufDecoder {
     r.at += 8;
     return true;
   }
-  bool Scalar(FieldKind kind, String& out, WireReader& r, const char* start, const Path* path) {
+  bool Scalar(FieldKind, String& out, WireReader& r, const char* start, const Path* path) {
     std::string_view text;
     if (!r.Bytes(text)) return TooLong(start, path);
-    return Text(text, kind != FieldKind::kBytes, out, start, path);
+    Text(text, out);
+    return true;
   }
-  bool Text(std::string_view text, bool utf8, String& out, const char* start, const Path* path) {
+  // Text is not checked, as servers do not check it: one that is not UTF-8 is kept as it came.
+  void Text(std::string_view text, String& out) {
     InternTable::Key key{};
     Verdict verdict = Verdict::kNotAsked;
     if (table_ != nullptr && text.size() > String::kInlineCapacity && text.size() <= InternTable::kMaxBytes) {
-      // Bytes and text share entries: text is valid before it is added, and what is found as text may be anything only if it was bytes.
       verdict = table_->FindString(text, out, key);
-      if (verdict == Verdict::kFound && (!utf8 || ValidUtf8(text))) return true;
+      if (verdict == Verdict::kFound) return;
     }
-    if (utf8 && !ValidUtf8(text)) return Fail(path, start, "text is not valid UTF-8");
     out = String(text);
     if (table_ != nullptr) table_->AddString(verdict, key, out);
-    return true;
   }
   bool Scalar(FieldKind, Quantity& out, WireReader& r, const char* start, const Path* path) {
     std::string_view text;
@@ -449,7 +432,7 @@ class ProtobufDecoder {
       return true;
     }
     String held;
-    if (!Text(text, true, held, start, path)) return false;
+    Text(text, held);
     out = IntOrString(std::move(held));
     return true;
   }
@@ -519,7 +502,7 @@ Result<ProtobufEnvelope> ParseProtobufEnvelope(std::string_view bytes) {
       if (!meta.Tag(number, wire)) return malformed();
       std::string_view text;
       if (wire == internal::Wire::kBytes && number <= 2) {
-        if (!meta.Bytes(text) || !internal::ValidUtf8(text)) return malformed();
+        if (!meta.Bytes(text)) return malformed();
         (number == 1 ? envelope.api_version : envelope.kind) = String(text);
       } else if (!meta.Skip(number, wire, kMaxDecodeDepth)) {
         return malformed();

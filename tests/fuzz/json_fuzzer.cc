@@ -1,4 +1,5 @@
 // Any text as JSON: a Value, and a typed object of a kind with every trick (inlined structs, unions, raw JSON, quantities).
+#include "codec/json_bytes.h"
 #include "kube/api/apiextensions/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/codec/field_selection.h"
@@ -43,6 +44,14 @@ void Typed(std::string_view text, kube::Interner& interner) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   auto value = kube::ParseJson(text);
+  auto bytes = kube::internal::ParseJsonBytes(text);
+  Require(value.ok() == bytes.ok(), "bytes that are not UTF-8 change nothing about what is accepted");
+  if (bytes) {
+    const std::string written = kube::internal::ToJsonBytes(*bytes);
+    auto again = kube::internal::ParseJsonBytes(written);
+    Require(again.ok() && *again == *bytes, "a Value with any bytes reads the same after it was written");
+    Require(kube::ParseJson(kube::internal::ToWireJson(written)).ok(), "what goes out is JSON");
+  }
   if (value) {
     auto again = kube::ParseJson(kube::ToJson(*value));
     Require(again.ok() && *again == *value, "a Value reads the same after it was written");

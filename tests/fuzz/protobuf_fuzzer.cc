@@ -5,6 +5,7 @@
 #include "kube/api/core/v1.h"
 #include "kube/codec/field_selection.h"
 #include "kube/codec/interner.h"
+#include "kube/codec/json.h"
 #include "kube/codec/predecessors.h"
 #include "kube/codec/protobuf.h"
 #include "require.h"
@@ -66,6 +67,7 @@ void Typed(std::string_view bytes, kube::Interner& interner) {
   }
   Require(*object == *shared, "an interner changes nothing about the object");
   WithEarlierVersions(bytes, *object, interner);
+  if (auto json = kube::ToJson(*object)) Require(kube::ParseJson(*json).ok(), "whatever bytes came, what goes out is JSON");
   auto out = kube::ToProtobuf(*object);
   Require(out.ok(), "what was read can be written");
   auto again = kube::FromProtobuf<T>(*out);

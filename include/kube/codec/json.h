@@ -5,8 +5,8 @@
 //   Result<Value> any = ParseJson(text);                   // any JSON
 //
 // Top-level kinds: `apiVersion` and `kind` come from the type's table when written; when read they must fit, or be absent.
-// Decoding fails on malformed JSON, wrong types, numbers out of range, invalid UTF-8 and nesting beyond kMaxDecodeDepth; it never
-// crashes and needs memory in proportion to the input. Case matters in field names.
+// Decoding fails on malformed JSON, wrong types, numbers out of range and nesting beyond kMaxDecodeDepth; it never crashes and needs
+// memory in proportion to the input. Case matters in names. Each byte that is not UTF-8 becomes U+FFFD when read or written, as in Go.
 //
 // Cost: simdjson's SIMD pass over the text, then one walk over its tokens. The text is not copied and needs no padding.
 #pragma once

@@ -1,5 +1,6 @@
 // Encodings: JSON, YAML, protobuf, tables, metadata alone, gzip.
 #include "contract.h"
+#include "kube/api/apps/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/codec/json.h"
 #include "kube/codec/protobuf.h"
@@ -110,6 +111,46 @@ TEST_P(NegotiationContract, ReadsProtobuf) {
   EXPECT_VALUE(made.body["data"], R"(
 k: v
 )");
+}
+
+// Protobuf carries any bytes as text, and servers do not check them.
+TEST_P(NegotiationContract, TextThatIsNotUtf8IsKeptInProtobufAndReplacedInJson) {
+  const std::string deployments = "/apis/apps/v1/namespaces/{ns}/deployments";
+  apps::v1::Deployment made;
+  made.metadata.name = "bad-text";
+  made.metadata.annotations["note"] = "a\xff\xc3z";
+  made.spec.selector.Mutable().match_labels["app"] = "a";
+  made.spec.template_.metadata.labels["app"] = "a";
+  made.spec.template_.spec.containers = {core::v1::Container{.name = "a", .image = "a"}};
+  Result<std::string> bytes = ToProtobuf(made);
+  ASSERT_TRUE(bytes);
+  Answer posted = Call({.method = "POST", .url = deployments, .headers = {{"Content-Type", kProtobuf}}, .body = *bytes});
+  EXPECT_CODE(posted, 201);
+  const Value replaced("a\xef\xbf\xbd\xef\xbf\xbdz");
+  const auto note = [](const Value& object) { return object["metadata"]["annotations"]["note"]; };
+  EXPECT_EQ(note(posted.body), replaced);
+  EXPECT_EQ(note(Get(deployments + "/bad-text").body), replaced);
+  EXPECT_EQ(note(Get(deployments).body["items"].list()[0]), replaced);
+  EXPECT_EQ(note(Watch(deployments + "?watch=true")->NextOf("ADDED")["object"]), replaced);
+
+  const auto note_in_protobuf = [&] {
+    Answer got = Get(deployments + "/bad-text", {{"Accept", kProtobuf}});
+    Result<apps::v1::Deployment> read = FromProtobuf<apps::v1::Deployment>(got.raw.body);
+    EXPECT_TRUE(read) << read.error().ToString();
+    return read ? read->metadata.annotations["note"].str() : std::string();
+  };
+  EXPECT_EQ(note_in_protobuf(), "a\xff\xc3z");
+  Answer listed = Get(deployments, {{"Accept", kProtobuf}});
+  Result<apps::v1::DeploymentList> list = FromProtobuf<apps::v1::DeploymentList>(listed.raw.body);
+  ASSERT_TRUE(list) << list.error().ToString();
+  ASSERT_EQ(list->items.size(), 1U);
+  EXPECT_EQ(list->items[0].metadata.annotations["note"], "a\xff\xc3z");
+
+  // A strategic merge patch works on the object, the others on its JSON.
+  EXPECT_CODE(Patch(deployments + "/bad-text", "strategic", R"({"spec":{"replicas":2}})"), 200);
+  EXPECT_EQ(note_in_protobuf(), "a\xff\xc3z");
+  EXPECT_CODE(Patch(deployments + "/bad-text", "merge", R"({"spec":{"replicas":3}})"), 200);
+  EXPECT_EQ(note_in_protobuf(), replaced.string_value());
 }
 
 TEST_P(NegotiationContract, BrokenProtobufIsRefused) {
