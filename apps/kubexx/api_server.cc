@@ -97,6 +97,8 @@ class ApiServerCommand final : public Command {
     flags.Text(&kubeconfig_out_, "kubeconfig-out", '\0', "FILE", "where the administrator's kubeconfig goes");
     flags.Text(&port_, "port", '\0', "N", "port to listen on (default: a free one)");
     flags.Bool(&options_.http, "http", '\0', "plain HTTP without certificates; everybody on this machine is administrator");
+    flags.Text(&options_.tls.min_version, "tls-min-version", '\0', "VERSION", "VersionTLS12 or VersionTLS13 (default: VersionTLS12)");
+    flags.Text(&cipher_suites_, "tls-cipher-suites", '\0', "NAMES", "with commas, under Kubernetes' names (default: those that are safe)");
     flags.Texts(&load_, "load", '\0', "FILE", "a manifest, like FILE; may be repeated");
     flags.Bool(&options_.all_versions, "all-versions", '\0', "serve alpha and beta versions too");
     flags.Bool(&no_lifecycle_, "no-lifecycle", '\0', "no garbage collection and no namespace deletion, as without a controller manager");
@@ -116,6 +118,14 @@ class ApiServerCommand final : public Command {
         return ExitCode::kUsage;
       }
     }
+    const auto wrong_flag = [&io](std::string_view flag, const Error& error) {
+      io.err << "kubexx apiserver: " << flag << ": " << error.ToString() << "\nTry 'kubexx apiserver --help'.\n";
+      return ExitCode::kUsage;
+    };
+    if (auto known = serve::CheckTlsVersion(options_.tls.min_version); !known) return wrong_flag("--tls-min-version", known.error());
+    Result<std::vector<std::string>> suites = serve::ParseCipherSuites(cipher_suites_);
+    if (!suites) return wrong_flag("--tls-cipher-suites", suites.error());
+    options_.tls.cipher_suites = *std::move(suites);
     load_.insert(load_.end(), args.begin(), args.end());
     options_.lifecycle = !no_lifecycle_;
     Result<std::unique_ptr<ApiServer>> server = ApiServer::Start(options_);
@@ -137,7 +147,7 @@ class ApiServerCommand final : public Command {
   }
 
  private:
-  std::string kubeconfig_out_, port_;
+  std::string kubeconfig_out_, port_, cipher_suites_;
   std::vector<std::string> load_;
   bool no_lifecycle_ = false;
   bool echo_pods_ = false;

@@ -95,7 +95,7 @@ class ApiServer::Impl {
   }
 
   Result<void> Start() {
-    serve::HttpServerOptions http{.port = options_.port};
+    serve::HttpServerOptions http{.port = options_.port, .tls_policy = options_.tls, .limits = serve::HttpLimits::ForApi()};
     if (!options_.http) {
       Result<serve::CertificateAuthority> ca = serve::CertificateAuthority::Create("kubexx embedded API server");
       if (!ca) return ca.error();

@@ -33,7 +33,7 @@ class FakeKubelet {
   FakeKubelet() : stop_(Context::Background().WithCancel()) {
     const serve::CertificateAuthority ca = serve::CertificateAuthority::Create("kubelet CA").value();
     const serve::KeyPair pair = ca.Issue({.common_name = "kubelet", .addresses = {"127.0.0.1"}, .server = true}).value();
-    serve::HttpServerOptions options;
+    serve::HttpServerOptions options{.limits = serve::HttpLimits::ForApi()};
     options.tls = serve::HttpTlsOptions{.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_ca_pem = ""};
     server_ = serve::HttpServer::Start(std::move(options), [this](const Exchange& exchange) {
                 MutexLock lock(mu_);

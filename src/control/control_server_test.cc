@@ -208,14 +208,15 @@ TEST(LeaderElectorClientTest, HasAConnectionWithAUserAgentAndATimeoutOfItsOwn) {
   Mutex mu;
   CondVar changed;
   std::vector<std::string> seen;
-  auto server = serve::HttpServer::Start({}, [&](const std::shared_ptr<serve::HttpExchange>& exchange) {
-    {
-      MutexLock lock(mu);
-      seen.push_back(std::string(exchange->request().headers.Get("user-agent")) + "|" + exchange->request().query);
-      changed.NotifyAll();
-    }
-    exchange->Reply({.status = 403, .headers = {{"content-type", "text/plain"}}, .body = "no"});
-  });
+  auto server =
+      serve::HttpServer::Start({.limits = serve::HttpLimits::ForApi()}, [&](const std::shared_ptr<serve::HttpExchange>& exchange) {
+        {
+          MutexLock lock(mu);
+          seen.push_back(std::string(exchange->request().headers.Get("user-agent")) + "|" + exchange->request().query);
+          changed.NotifyAll();
+        }
+        exchange->Reply({.status = 403, .headers = {{"content-type", "text/plain"}}, .body = "no"});
+      });
   ASSERT_TRUE(server);
   ClientConfig config;
   config.host = "http://127.0.0.1:" + std::to_string((*server)->port());

@@ -141,6 +141,19 @@ std::string SetLogFormat(State& state, const std::string& value) {
   return {};
 }
 
+std::string SetTlsVersion(State& state, const std::string& value) {
+  if (Result<void> known = serve::CheckTlsVersion(value); !known) return known.error().ToString();
+  state.options.tls.min_version = value;
+  return {};
+}
+
+std::string SetCipherSuites(State& state, const std::string& value) {
+  Result<std::vector<std::string>> suites = serve::ParseCipherSuites(value);
+  if (!suites) return suites.error().ToString();
+  state.options.tls.cipher_suites = *std::move(suites);
+  return {};
+}
+
 template <std::string LeaderElectionOptions::*member>
 std::string SetElectionText(State& state, const std::string& value) {
   if (value.empty()) return "must not be empty";
@@ -200,6 +213,10 @@ constexpr Flag kFlags[] = {
     {"metrics-cert-path", &SetOptionText<&ManagerOptions::metrics_cert_path>, true, "FOLDER", "its certificate; without: self-signed"},
     {"metrics-cert-name", &SetOptionText<&ManagerOptions::metrics_cert_name>, true, "FILE", "in that folder (tls.crt)"},
     {"metrics-cert-key", &SetOptionText<&ManagerOptions::metrics_cert_key>, true, "FILE", "in that folder (tls.key)"},
+    {"enable-http2", [](State& state, const std::string& value) { return SetBool(state.options.server_limits.http2, value); }, false, "",
+     "HTTP/2 on the ports of metrics and health (false)"},
+    {"tls-min-version", &SetTlsVersion, true, "VERSION", "VersionTLS12 or VersionTLS13 (VersionTLS12)"},
+    {"tls-cipher-suites", &SetCipherSuites, true, "NAMES", "with commas, under Kubernetes' names; default: those that are safe"},
     {"debug-endpoint", &SetOptionBool<&ManagerOptions::debug_endpoint>, false, "", "/debug beside /metrics (true)"},
     {"log-level-endpoint", &SetOptionBool<&ManagerOptions::log_level_endpoint>, false, "",
      "/debug/log-level: change the log level at run time"},

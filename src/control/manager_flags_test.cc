@@ -76,6 +76,23 @@ TEST(ManagerFlagsTest, Servers) {
   EXPECT_FALSE(open.options.metrics_authorization);
 }
 
+TEST(ManagerFlagsTest, Http2AndTls) {
+  EXPECT_FALSE(Parsed({}).options.server_limits.http2);
+  EXPECT_TRUE(Parsed({"--enable-http2"}).options.server_limits.http2);
+  EXPECT_EQ(Parsed({}).options.tls.min_version, "VersionTLS12");
+  const ManagerFlags flags =
+      Parsed({"--tls-min-version=VersionTLS13", "--tls-cipher-suites", "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384"});
+  EXPECT_EQ(flags.options.tls.min_version, "VersionTLS13");
+  EXPECT_EQ(flags.options.tls.cipher_suites, (std::vector<std::string>{"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"}));
+  for (const char* wrong : {"--tls-min-version=1.2", "--tls-cipher-suites=AES128", "--enable-http2=yes"}) {
+    ManagerFlags other("test");
+    const auto parsed = other.Parse(std::vector<std::string>{wrong});
+    ASSERT_FALSE(parsed) << wrong;
+    const std::string flag = std::string(wrong).substr(0, std::string(wrong).find('='));
+    EXPECT_EQ(parsed.error().ToString().find(flag + ": "), 0U) << parsed.error().ToString();
+  }
+}
+
 TEST(ManagerFlagsTest, ShutdownPreflightAndRbac) {
   EXPECT_EQ(Parsed({"--graceful-shutdown-timeout=1m"}).options.graceful_shutdown_timeout, seconds(60));
   EXPECT_EQ(Parsed({"--graceful-shutdown-timeout", "-1s"}).options.graceful_shutdown_timeout, seconds(-1));

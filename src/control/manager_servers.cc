@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -19,6 +20,9 @@ Logger Log() { return Logger("control.manager"); }
 serve::HttpResponse NotFound() {
   return {.status = 404, .headers = {{"content-type", "text/plain; charset=utf-8"}}, .body = "not found\n"};
 }
+
+// What /debug/log-level takes; no other page has a body.
+constexpr std::size_t kLogLevelBody = std::size_t{4} << 10;
 
 bool Under(std::string_view path, std::string_view root) {
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
@@ -55,7 +59,14 @@ Result<void> ManagerServers::Start() {
   if (!metrics) return metrics.error();
   Result<std::optional<serve::HttpServerOptions>> health = BindAddress("health_probe_bind_address", options.health_probe_bind_address);
   if (!health) return health.error();
+  for (std::optional<serve::HttpServerOptions>* const server : {&*metrics, &*health}) {
+    if (!*server) continue;
+    (*server)->limits = options.server_limits;
+    (*server)->tls_policy = options.tls;
+  }
   if (*metrics) {
+    if (options.debug_endpoint && options.log_level_endpoint)
+      (*metrics)->limits.max_body_bytes = std::max((*metrics)->limits.max_body_bytes, kLogLevelBody);
     if (options.metrics_secure) {
       Result<serve::HttpTlsOptions> tls = Certificate();
       if (!tls) return tls.error().WithContext("metrics_cert_path");
@@ -63,7 +74,7 @@ Result<void> ManagerServers::Start() {
     }
     HttpServer::Handler answer = [this](const std::shared_ptr<HttpExchange>& exchange) { AnswerMetrics(*exchange); };
     if (options.metrics_authorization) {
-      guard_ = std::make_unique<RequestGuard>(*parts_.client);
+      guard_ = std::make_unique<RequestGuard>(*parts_.client, RequestGuardOptions{.limits = options.metrics_reviews});
       answer = [this, answer](const std::shared_ptr<HttpExchange>& exchange) { guard_->Serve(exchange, answer); };
     }
     if (Result<void> started = StartServer("metrics_bind_address", **metrics, metrics_server_, metrics_port_, std::move(answer)); !started)
@@ -74,14 +85,38 @@ Result<void> ManagerServers::Start() {
       watcher_ = Thread("kube-certs", [this, ctx = ctx] { WatchCertificate(ctx); });
     }
   }
-  if (!*health) return {};
-  return StartServer("health_probe_bind_address", **health, health_server_, health_port_,
-                     [this](const std::shared_ptr<HttpExchange>& exchange) { AnswerHealth(*exchange); });
+  if (*health) {
+    if (Result<void> started = StartServer("health_probe_bind_address", **health, health_server_, health_port_,
+                                           [this](const std::shared_ptr<HttpExchange>& exchange) { AnswerHealth(*exchange); });
+        !started)
+      return started;
+  }
+  collector_ = parts_.metrics->AddCollector([this](MetricsSink& sink) { CollectUsage(sink); });
+  return {};
+}
+
+void ManagerServers::CollectUsage(MetricsSink& sink) const {
+  const auto collect = [&sink](std::string_view server, const HttpServer* of) {
+    if (of == nullptr) return;
+    const serve::HttpUsage usage = of->usage();
+    sink.Set("kubexx_http_server_connections", {{"server", server}}, static_cast<double>(usage.connections));
+    sink.Set("kubexx_http_server_bytes_held", {{"server", server}}, static_cast<double>(usage.bytes_held));
+    const auto closed = [&](std::string_view reason, std::uint64_t count) {
+      sink.Add("kubexx_http_server_closed_total", {{"reason", reason}, {"server", server}}, static_cast<double>(count));
+    };
+    closed("connections", usage.closed_for_connections);
+    closed("bytes", usage.closed_for_bytes);
+    closed("deadline", usage.closed_for_deadline);
+    closed("flood", usage.closed_for_flood);
+  };
+  collect("metrics", metrics_server_.get());
+  collect("health", health_server_.get());
 }
 
 void ManagerServers::Stop() {
   if (stop_watching_) stop_watching_->Cancel();
   watcher_.Join();
+  collector_ = {};
   health_server_.reset();
   // A review that is under way still answers its request; afterwards nobody calls the guard any more.
   metrics_server_.reset();

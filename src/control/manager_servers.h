@@ -50,6 +50,7 @@ class ManagerServers {
                            std::atomic<std::uint16_t>& port, serve::HttpServer::Handler handler);
   Result<serve::HttpTlsOptions> Certificate();
   void WatchCertificate(const Context& ctx);
+  void CollectUsage(MetricsSink& sink) const;
   void AnswerMetrics(serve::HttpExchange& exchange) const;
   void AnswerHealth(serve::HttpExchange& exchange) const;
 
@@ -60,6 +61,7 @@ class ManagerServers {
   std::atomic<std::uint16_t> metrics_port_ = 0, health_port_ = 0;
   std::optional<CancelSource> stop_watching_;
   Thread watcher_;
+  serve::MetricsRegistry::Collector collector_;
 };
 
 }  // namespace kube::internal

@@ -1,8 +1,12 @@
 // The metrics server of a manager: TLS, who may read it, what it says; and docs/metrics.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -59,6 +63,32 @@ TEST_F(ManagerServersTest, WithoutFilesTheCertificateIsSelfSigned) {
   EXPECT_THAT(AskServer(SecureTo(manager.metrics_port(), ""), "GET", "/metrics"), HasSubstr("200 "));
   EXPECT_THAT(AskServer(PlainTo(manager.metrics_port()), "GET", "/metrics"), Not(HasSubstr("200 ")));
   EXPECT_TRUE(running.Stop());
+}
+
+TEST_F(ManagerServersTest, Http2IsSpokenWhereItIsWantedOnly) {
+  for (const bool wanted : {false, true}) {
+    ManagerOptions options{.metrics_bind_address = "127.0.0.1:0", .health_probe_bind_address = "127.0.0.1:0"};
+    options.server_limits.http2 = wanted;
+    Manager manager(*client_, options);
+    RunningManager running(manager);
+    ASSERT_TRUE(Eventually([&] { return manager.metrics_port() != 0 && manager.health_port() != 0; }));
+    for (const std::uint16_t port : {manager.metrics_port(), manager.health_port()}) {
+      // With prior knowledge: the first frame of a server of HTTP/2 is SETTINGS; one of HTTP/1.1 says "HTTP/1.1 505".
+      const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      sockaddr_in at{};
+      at.sin_family = AF_INET;
+      at.sin_port = htons(port);
+      at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&at), sizeof(at)), 0);
+      const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+      ASSERT_EQ(send(fd, preface.data(), preface.size(), MSG_NOSIGNAL), static_cast<ssize_t>(preface.size()));
+      std::array<char, 5> first{};
+      EXPECT_EQ(recv(fd, first.data(), first.size(), MSG_WAITALL), 5);
+      EXPECT_EQ(std::string(first.data(), 4) != "HTTP" && first[3] == 4, wanted);
+      close(fd);
+    }
+    EXPECT_TRUE(running.Stop());
+  }
 }
 
 TEST_F(ManagerServersTest, TheCertificateIsReadAgainWhenItChanges) {

@@ -14,6 +14,11 @@ using authorization::v1::SubjectAccessReview;
 
 Logger Log() { return Logger("control.metrics"); }
 
+// Peers whose allowance is remembered. One that was forgotten has all of it again, so this is more than can be connected.
+constexpr std::size_t kPeers = 4096;
+// Refusals of longer tokens and paths are not remembered: whoever made them up would decide how much memory they take.
+constexpr std::size_t kMaxRefusedKey = std::size_t{4} << 10;
+
 serve::HttpResponse Say(int status, std::string text) {
   serve::HttpResponse response{.status = status,
                                .headers = {{"content-type", "text/plain; charset=utf-8"}, {"x-content-type-options", "nosniff"}},
@@ -71,8 +76,11 @@ RequestGuard::RequestGuard(Client client, RequestGuardOptions options)
         stopping_ = ctx;
         return std::move(cancel);
       }()),
-      users_(options_.cache_size),
-      accesses_(options_.cache_size) {
+      users_(options_.limits.remembered),
+      strangers_(options_.limits.remembered_refusals),
+      allowed_(options_.limits.remembered),
+      refused_(options_.limits.remembered_refusals),
+      allowances_(kPeers) {
   thread_ = Thread("kube-guard", [this] { Work(); });
 }
 
@@ -80,21 +88,23 @@ RequestGuard::~RequestGuard() {
   stop_.Cancel();
   thread_.Join();
   MutexLock lock(mu_);
-  for (const Waiting& request : waiting_) request.exchange->Reply(Say(503, "shutting down"));
+  while (const std::optional<Waiting> request = Next()) request->exchange->Reply(Say(503, "shutting down"));
 }
 
 std::optional<RequestGuard::User> RequestGuard::RememberedUser(const std::string& token) {
   MutexLock lock(mu_);
-  const User* const user = users_.Find(token);
-  if (user == nullptr || user->until <= options_.clock->Now()) return std::nullopt;
-  return *user;
+  const Clock::TimePoint now = options_.clock->Now();
+  if (const User* const user = users_.Find(token); user != nullptr && user->until > now) return *user;
+  if (const User* const stranger = strangers_.Find(token); stranger != nullptr && stranger->until > now) return *stranger;
+  return std::nullopt;
 }
 
 std::optional<bool> RequestGuard::RememberedAccess(const std::string& what) {
   MutexLock lock(mu_);
-  const Access* const access = accesses_.Find(what);
-  if (access == nullptr || access->until <= options_.clock->Now()) return std::nullopt;
-  return access->allowed;
+  const Clock::TimePoint now = options_.clock->Now();
+  if (const Access* const access = allowed_.Find(what); access != nullptr && access->until > now) return true;
+  if (const Access* const access = refused_.Find(what); access != nullptr && access->until > now) return false;
+  return std::nullopt;
 }
 
 void RequestGuard::Serve(const std::shared_ptr<serve::HttpExchange>& exchange, Handler handler) {
@@ -107,23 +117,92 @@ void RequestGuard::Serve(const std::shared_ptr<serve::HttpExchange>& exchange, H
     if (allowed && *allowed) return handler(exchange);
     if (allowed) return exchange->Reply(Say(403, "Authorization denied for user " + user->info.username.str()));
   }
-  MutexLock lock(mu_);
-  if (waiting_.size() >= options_.most_waiting) return exchange->Reply(Say(503, "too many requests wait for the API server"));
-  waiting_.push_back({exchange, std::move(handler), std::move(token)});
-  changed_.NotifyAll();
+  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  exchange->OnClose([gone] { *gone = true; });
+  std::optional<serve::HttpResponse> refusal;
+  {
+    MutexLock lock(mu_);
+    bool allowed_before = false;
+    if (const User* const user = users_.Find(token); user != nullptr)
+      allowed_before = allowed_.Find(AccessKey(user->info, request)) != nullptr;
+    refusal = Enqueue({exchange, std::move(handler), std::move(token), request.peer_group, gone}, allowed_before);
+    changed_.NotifyAll();
+  }
+  if (refusal) exchange->Reply(*std::move(refusal));
+}
+
+bool RequestGuard::SpendReview(const std::string& peer) {
+  const MetricsReviewLimits& limits = options_.limits;
+  const Clock::TimePoint now = options_.clock->Now();
+  Allowance* allowance = allowances_.Find(peer);
+  if (allowance == nullptr) allowance = &allowances_.Insert(peer, {.left = limits.burst_per_peer, .since = now});
+  const double seconds = std::chrono::duration<double>(now - allowance->since).count();
+  allowance->left = std::min(limits.burst_per_peer, allowance->left + seconds * limits.per_second_per_peer);
+  allowance->since = now;
+  if (allowance->left < 1) return false;
+  allowance->left -= 1;
+  return true;
+}
+
+std::optional<serve::HttpResponse> RequestGuard::Enqueue(Waiting request, bool was_known) {
+  const MetricsReviewLimits& limits = options_.limits;
+  const auto too_many = [] {
+    serve::HttpResponse response = Say(429, "too many requests of this client need the API server");
+    response.headers.Add("retry-after", "1");
+    return response;
+  };
+  if (was_known) {
+    // Bounded by the tokens that are remembered, and by connections.
+    if (first_.size() >= limits.max_waiting) return Say(503, "too many requests wait for the API server");
+    first_.push_back(std::move(request));
+    ++waiting_count_;
+    return std::nullopt;
+  }
+  const auto mine = waiting_.find(request.peer);
+  const std::size_t mine_waiting = mine == waiting_.end() ? 0 : mine->second.size();
+  if (mine_waiting >= limits.max_waiting_per_peer || !SpendReview(request.peer)) return too_many();
+  if (waiting_count_ >= limits.max_waiting) {
+    const auto most =
+        std::max_element(waiting_.begin(), waiting_.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    if (most == waiting_.end() || most->second.size() <= mine_waiting + 1) return Say(503, "too many requests wait for the API server");
+    // Replying does not block, and calls nobody here.
+    most->second.back().exchange->Reply(Say(503, "too many requests wait for the API server"));
+    most->second.pop_back();
+    --waiting_count_;
+  }
+  waiting_[request.peer].push_back(std::move(request));
+  ++waiting_count_;
+  return std::nullopt;
+}
+
+std::optional<RequestGuard::Waiting> RequestGuard::Next() {
+  std::optional<Waiting> next;
+  if (!first_.empty()) {
+    next = std::move(first_.front());
+    first_.pop_front();
+  } else if (!waiting_.empty()) {
+    // Peers take turns.
+    auto turn = waiting_.upper_bound(last_peer_);
+    if (turn == waiting_.end()) turn = waiting_.begin();
+    last_peer_ = turn->first;
+    next = std::move(turn->second.front());
+    turn->second.pop_front();
+    if (turn->second.empty()) waiting_.erase(turn);
+  }
+  if (next) --waiting_count_;
+  return next;
 }
 
 void RequestGuard::Work() {
   for (;;) {
-    Waiting request;
+    std::optional<Waiting> request;
     {
       MutexLock lock(mu_);
-      if (!WaitUntil(stopping_, mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return !waiting_.empty(); })) return;
+      if (!WaitUntil(stopping_, mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return waiting_count_ > 0; })) return;
       if (stopping_.stopped()) return;
-      request = std::move(waiting_.front());
-      waiting_.pop_front();
+      request = Next();
     }
-    Decide(request);
+    if (request && !*request->gone) Decide(*request);
   }
 }
 
@@ -166,7 +245,12 @@ Result<RequestGuard::User> RequestGuard::AskUser(const Context& ctx, const std::
   User user{.known = known, .info = answer->status.user};
   user.until = options_.clock->Now() + Steady(known ? options_.known_token : options_.unknown_token);
   MutexLock lock(mu_);
-  Replace(users_, token, user);
+  if (known) {
+    Replace(users_, token, user);
+  } else {
+    users_.Remove(token);  // not good any more
+    if (token.size() <= kMaxRefusedKey) Replace(strangers_, token, user);
+  }
   return user;
 }
 
@@ -186,7 +270,12 @@ Result<bool> RequestGuard::AskAccess(const Context& ctx, const User& user, const
   }
   Access access{.allowed = allowed, .until = options_.clock->Now() + Steady(allowed ? options_.allowed : options_.refused)};
   MutexLock lock(mu_);
-  Replace(accesses_, what, access);
+  if (allowed) {
+    Replace(allowed_, what, access);
+  } else {
+    allowed_.Remove(what);
+    if (what.size() <= kMaxRefusedKey) Replace(refused_, what, access);
+  }
   return allowed;
 }
 

@@ -2,9 +2,11 @@
 // the method on the path (SubjectAccessReview), as with controller-runtime's filter.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +19,7 @@
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
 #include "kube/client/client.h"
+#include "kube/control/manager.h"
 #include "kube/serve/http_server.h"
 
 namespace kube::internal {
@@ -27,14 +30,15 @@ struct RequestGuardOptions {
   std::chrono::nanoseconds unknown_token = std::chrono::seconds(10);
   std::chrono::nanoseconds allowed = std::chrono::minutes(5);
   std::chrono::nanoseconds refused = std::chrono::seconds(30);
-  std::size_t cache_size = 1000;   // answers of each sort that are remembered
-  std::size_t most_waiting = 100;  // requests; more get a 503
+  MetricsReviewLimits limits{};
   std::shared_ptr<Clock> clock = Clock::Real();
 };
 
 // Thread safety: all functions from any thread.
 // Lifetime: the destructor ends reviews that run; requests that wait get a 503.
 // Cost: one thread, and two requests to the server for what is not remembered.
+// Abuse: users and refusals are remembered apart, so that tokens that somebody made up displace no user. Peers take turns, each may wait
+//   with a few requests, and cause a few new reviews in a second. A token that was good a while ago goes first.
 class RequestGuard {
  public:
   // Answers a request that may be answered.
@@ -62,9 +66,20 @@ class RequestGuard {
     std::shared_ptr<serve::HttpExchange> exchange;
     Handler handler;
     std::string token;
+    std::string peer;
+    std::shared_ptr<std::atomic<bool>> gone;  // the client is
+  };
+  // How many new reviews a peer may cause now.
+  struct Allowance {
+    double left = 0;
+    Clock::TimePoint since{};
   };
 
   void Work();
+  // Empty where the request may wait; else how it is refused.
+  std::optional<serve::HttpResponse> Enqueue(Waiting request, bool was_known) KUBE_REQUIRES(mu_);
+  bool SpendReview(const std::string& peer) KUBE_REQUIRES(mu_);
+  std::optional<Waiting> Next() KUBE_REQUIRES(mu_);
   void Decide(const Waiting& request);
   // Nothing: the server has to be asked.
   std::optional<User> RememberedUser(const std::string& token);
@@ -78,9 +93,16 @@ class RequestGuard {
   CancelSource stop_;
   Mutex mu_;
   CondVar changed_;
-  std::deque<Waiting> waiting_ KUBE_GUARDED_BY(mu_);
+  std::deque<Waiting> first_ KUBE_GUARDED_BY(mu_);  // with tokens that were good a while ago
+  std::map<std::string, std::deque<Waiting>> waiting_ KUBE_GUARDED_BY(mu_);
+  std::size_t waiting_count_ KUBE_GUARDED_BY(mu_) = 0;  // in both
+  std::string last_peer_ KUBE_GUARDED_BY(mu_);          // that had its turn
+  // Entries that are out of date stay: they say that a token was good once.
   LruMap<User> users_ KUBE_GUARDED_BY(mu_);
-  LruMap<Access> accesses_ KUBE_GUARDED_BY(mu_);
+  LruMap<User> strangers_ KUBE_GUARDED_BY(mu_);
+  LruMap<Access> allowed_ KUBE_GUARDED_BY(mu_);
+  LruMap<Access> refused_ KUBE_GUARDED_BY(mu_);
+  LruMap<Allowance> allowances_ KUBE_GUARDED_BY(mu_);
   Thread thread_;
 };
 

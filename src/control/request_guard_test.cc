@@ -171,13 +171,60 @@ TEST_F(RequestGuardTest, WhereTheServerCannotBeAskedNobodyIsServed) {
 }
 
 TEST_F(RequestGuardTest, MemoryIsBounded) {
-  Begin({.cache_size = 4});
+  Begin({.limits = {.remembered_refusals = 4, .burst_per_peer = 1000}});
   for (int i = 0; i < 20; ++i) EXPECT_THAT(Get("Bearer bad" + std::to_string(i)), HasSubstr("401"));
   EXPECT_EQ(asked().size(), 20U);
   EXPECT_THAT(Get("Bearer bad19"), HasSubstr("401"));  // remembered
   EXPECT_EQ(asked().size(), 0U);
   EXPECT_THAT(Get("Bearer bad0"), HasSubstr("401"));  // not any more
   EXPECT_EQ(asked().size(), 1U);
+}
+
+// 200 tokens that somebody made up, more than any memory of the guard holds.
+TEST_F(RequestGuardTest, MadeUpTokensDisplaceNoUser) {
+  Begin({.limits = {.remembered = 50, .remembered_refusals = 50, .per_second_per_peer = 1000, .burst_per_peer = 1000}});
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_EQ(asked().size(), 2U);
+  for (int i = 0; i < 200; ++i) EXPECT_THAT(Get("Bearer bad" + std::to_string(i)), HasSubstr("401"));
+  EXPECT_EQ(asked().size(), 200U);
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_THAT(asked(), ElementsAre());
+}
+
+// The same with paths, by a user who may do nothing.
+TEST_F(RequestGuardTest, RefusedPathsDisplaceNoPermission) {
+  Begin({.limits = {.remembered = 50, .remembered_refusals = 50, .per_second_per_peer = 1000, .burst_per_peer = 1000}});
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  for (int i = 0; i < 200; ++i) EXPECT_THAT(Get("Bearer other", "/debug/" + std::to_string(i)), HasSubstr("403"));
+  asked();
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_THAT(asked(), ElementsAre());
+}
+
+TEST_F(RequestGuardTest, APeerCausesAFewReviewsInASecond) {
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  asked();
+  int refused = 0;
+  for (int i = 0; i < 200; ++i) refused += Get("Bearer bad" + std::to_string(i)).starts_with("429 ") ? 1 : 0;
+  EXPECT_EQ(asked().size(), 19U);  // one of 20 was for the good token
+  EXPECT_EQ(refused, 181);
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  // Out of date, it is asked for again, whatever the peer has left.
+  clock_->Advance(seconds(60));
+  for (int i = 0; i < 30; ++i) (void)Get("Bearer worse" + std::to_string(i));
+  asked();
+  EXPECT_THAT(Get("Bearer worst"), HasSubstr("429"));
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_THAT(asked(), ElementsAre("who is good"));
+  clock_->Advance(seconds(1));
+  for (int i = 0; i < 6; ++i) (void)Get("Bearer bad" + std::to_string(i));
+  EXPECT_EQ(asked().size(), 5U);
+}
+
+TEST_F(RequestGuardTest, LongTokensThatNobodyKnowsAreNotKept) {
+  const std::string token(5000, 'x');
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(Get("Bearer " + token), HasSubstr("401"));
+  EXPECT_EQ(asked().size(), 2U);
 }
 
 }  // namespace

@@ -22,6 +22,11 @@ constexpr int kTurnsAtOnce = 8;
 constexpr std::chrono::milliseconds kDrainTime{500};
 // What is left to send when the session has ended.
 constexpr std::chrono::milliseconds kLastSendTime{10000};
+// What a connection costs beside its buffers, about. During a handshake OpenSSL makes room for a message of the size that the client
+// announces.
+constexpr std::size_t kConnectionBytes = std::size_t{2} << 10;
+constexpr std::size_t kHandshakeBytes = std::size_t{160} << 10;
+constexpr std::size_t kTlsBytes = std::size_t{20} << 10;
 
 }  // namespace
 
@@ -74,7 +79,24 @@ class Connection::Link final : public Waker {
 Connection::Connection(asio::io_context& io, tcp::socket socket, IoBuffers& buffers, Settings settings)
     : io_(io), socket_(std::move(socket)), timer_(io), buffers_(buffers), settings_(std::move(settings)), link_(std::make_shared<Link>()) {}
 
+// Of one that was never started: the ledger names it until it is told.
+Connection::~Connection() {
+  charge_ = nullptr;
+  if (account_ != nullptr) settings_.ledger->Close(account_);
+}
+
+void Connection::Open() {
+  account_ = settings_.ledger->Open(settings_.peer, [&io = io_, connection = weak_from_this()](std::function<void()> then) {
+    asio::post(io, [connection, then = std::move(then)] {
+      if (const std::shared_ptr<Connection> alive = connection.lock()) alive->Close(true);
+      if (then) then();
+    });
+  });
+  charge_ = std::make_unique<Charge>(account_);
+}
+
 void Connection::Start() {
+  if (phase_ == Phase::kClosed) return;
   link_->Attach(io_, weak_from_this());
   error_code ec;
   socket_.non_blocking(true, ec);
@@ -87,20 +109,27 @@ void Connection::Start() {
     tls_ = std::make_unique<TlsEngine>(*settings_.tls);
     phase_ = Phase::kHandshake;
   }
-  phase_deadline_ = std::chrono::steady_clock::now() + settings_.options->header_timeout;
+  phase_deadline_ = std::chrono::steady_clock::now() + settings_.options->limits.header_timeout;
   // The first bytes are here already, as a rule.
   OnReadable();
 }
 
-void Connection::Close() {
+void Connection::Close(bool hard) {
   if (phase_ == Phase::kClosed) return;
   const std::shared_ptr<Connection> self = shared_from_this();
   phase_ = Phase::kClosed;
   error_code ec;
+  if (hard || writing_) socket_.set_option(asio::socket_base::linger(true, 0), ec);
   socket_.close(ec);
   timer_.cancel();
   link_->Detach();
   if (session_ != nullptr) session_->Close();
+  session_ = nullptr;
+  tls_ = nullptr;
+  sniffed_ = {};
+  plain_pending_ = {};
+  charge_ = nullptr;
+  if (account_ != nullptr) settings_.ledger->Close(account_);
   settings_.on_closed(self);
 }
 
@@ -160,7 +189,7 @@ void Connection::ConsumePlain(std::string_view bytes) {
   if (phase_ != Phase::kSniff) return;
   sniffed_.append(bytes);
   const std::size_t size = std::min(sniffed_.size(), kHttp2Preface.size());
-  const bool maybe_http2 = std::string_view(sniffed_).substr(0, size) == kHttp2Preface.substr(0, size);
+  const bool maybe_http2 = settings_.options->limits.http2 && std::string_view(sniffed_).substr(0, size) == kHttp2Preface.substr(0, size);
   if (maybe_http2 && size < kHttp2Preface.size()) return;
   const std::string input = std::move(sniffed_);
   BeginSession(maybe_http2, input);
@@ -171,7 +200,9 @@ void Connection::BeginSession(bool http2, std::string_view input) {
                          .handler = settings_.handler,
                          .waker = link_,
                          .peer = peer_,
-                         .client_certificate = tls_ == nullptr ? std::nullopt : tls_->client_certificate()};
+                         .peer_group = settings_.peer,
+                         .client_certificate = tls_ == nullptr ? std::nullopt : tls_->client_certificate(),
+                         .account = account_};
   session_ = http2 ? MakeHttp2Session(std::move(context)) : MakeHttp1Session(std::move(context));
   phase_ = Phase::kSession;
   if (!input.empty()) session_->Receive(input);
@@ -199,6 +230,7 @@ void Connection::Pump() {
     }
     while (Send() && turns < kTurnsAtOnce) ++turns;  // while the system takes nothing, changes wait in the session
     if (phase_ == Phase::kClosed) return;
+    if (session_ != nullptr && session_->ending() == Session::Ending::kNow) return Close(true);
     if (++turns < kTurnsAtOnce) continue;
     // Others have their turn; until it goes on, nobody else needs to post.
     link_->BeginPump();
@@ -256,6 +288,7 @@ bool Connection::SendPending() {
     const std::size_t sent = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), ec);
     if (ec == asio::error::would_block || ec == asio::error::try_again) {
       writing_ = true;
+      if (!send_deadline_) send_deadline_ = std::chrono::steady_clock::now() + settings_.options->limits.answer_timeout;
       socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](error_code) {
         self->writing_ = false;
         self->Pump();
@@ -273,8 +306,9 @@ bool Connection::SendPending() {
       plain_sent_ += sent;
     }
   }
-  plain_pending_.clear();
+  plain_pending_ = {};
   plain_sent_ = 0;
+  send_deadline_.reset();
   return true;
 }
 
@@ -297,8 +331,17 @@ void Connection::Drain(bool goodbye) {
   Arm();
 }
 
+void Connection::CountBytes() {
+  std::size_t held = kConnectionBytes + sniffed_.capacity() + plain_pending_.capacity();
+  if (tls_ != nullptr) held += (phase_ == Phase::kHandshake ? kHandshakeBytes : kTlsBytes) + tls_->held_bytes();
+  if (session_ != nullptr) held += session_->held_bytes();
+  charge_->Set(held);
+  settings_.ledger->Shed(*account_);
+}
+
 void Connection::Arm() {
   if (phase_ == Phase::kClosed) return;
+  CountBytes();
   const bool wants_input = !read_ended_ && (phase_ != Phase::kSession || session_->WantsInput() || over());
   if (wants_input && !reading_) {
     reading_ = true;
@@ -314,7 +357,10 @@ bool Connection::over() const { return tls_failed_ || (session_ != nullptr && se
 
 std::optional<Session::TimePoint> Connection::NextDeadline() {
   if (phase_ != Phase::kSession) return phase_deadline_;
-  if (!over()) return session_->deadline();
+  if (!over()) {
+    const std::optional<Session::TimePoint> deadline = session_->deadline();
+    return send_deadline_ && (!deadline || *send_deadline_ < *deadline) ? send_deadline_ : deadline;
+  }
   // It only waits for the client to take the last bytes.
   if (!last_send_deadline_) last_send_deadline_ = std::chrono::steady_clock::now() + kLastSendTime;
   return last_send_deadline_;
@@ -331,17 +377,34 @@ void Connection::ArmTimer() {
   });
 }
 
+std::string PeerName(const asio::ip::address& address) {
+  error_code ec;
+  if (address.is_v4()) return address.to_string(ec);
+  const asio::ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string(ec);
+  asio::ip::address_v6::bytes_type bytes = v6.to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+  return asio::ip::address_v6(bytes).to_string(ec) + "/64";
+}
+
 void Connection::OnTimer() {
   if (phase_ == Phase::kClosed) return;
   armed_.reset();
   const Session::TimePoint now = std::chrono::steady_clock::now();
   if (phase_ == Phase::kSession && !over()) {
+    if (send_deadline_ && now >= *send_deadline_) {
+      account_->Count(ClosedFor::kDeadline);
+      return Close(true);
+    }
     link_->BeginPump();
     session_->OnDeadline(now);
     return Pump();
   }
   const std::optional<Session::TimePoint> deadline = NextDeadline();
-  if (deadline && now >= *deadline) return Close();
+  if (deadline && now >= *deadline) {
+    if (phase_ == Phase::kHandshake || phase_ == Phase::kSniff) account_->Count(ClosedFor::kDeadline);
+    return Close();
+  }
   ArmTimer();
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kube/base/mutex.h"
+#include "serve/ledger.h"
 #include "serve/session.h"
 #include "serve/tls.h"
 
@@ -33,14 +34,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::shared_ptr<const HttpServerOptions> options;
     std::shared_ptr<const HttpServer::Handler> handler;
     std::shared_ptr<const TlsContext> tls;  // null: plain
+    std::shared_ptr<Ledger> ledger;
+    std::string peer;  // PeerName
     // Called once when it is closed, as the last thing.
     std::function<void(const std::shared_ptr<Connection>&)> on_closed;
   };
 
   Connection(boost::asio::io_context& io, boost::asio::ip::tcp::socket socket, IoBuffers& buffers, Settings settings);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+  // Counts it; before Start, from any thread.
+  void Open();
   void Start();
-  // At once, without a word.
-  void Close();
+  // At once, without a word. What the system has not sent yet is thrown away if it is `hard`.
+  void Close(bool hard = false);
 
  private:
   class Link;
@@ -63,6 +71,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnTimer();
   // Nothing more will be asked of the session.
   bool over() const;
+  // What it holds: counted, and paid for by those that hold most if it is too much.
+  void CountBytes();
   std::optional<Session::TimePoint> NextDeadline();
 
   boost::asio::io_context& io_;
@@ -71,6 +81,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   IoBuffers& buffers_;
   const Settings settings_;
   const std::shared_ptr<Link> link_;
+  std::shared_ptr<Account> account_;
+  std::unique_ptr<Charge> charge_;
   std::string peer_;
   std::unique_ptr<TlsEngine> tls_;
   std::unique_ptr<Session> session_;
@@ -84,7 +96,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool tls_failed_ = false;
   Session::TimePoint phase_deadline_;
   std::optional<Session::TimePoint> last_send_deadline_;
+  std::optional<Session::TimePoint> send_deadline_;  // while the system does not take what there is
   std::optional<Session::TimePoint> armed_;
 };
+
+// The clients that limits take for one: an IPv4 address, or the /64 of an IPv6 address.
+std::string PeerName(const boost::asio::ip::address& address);
 
 }  // namespace kube::serve

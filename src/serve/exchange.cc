@@ -18,6 +18,12 @@ const Logger& Log() {
   return log;
 }
 
+std::size_t SizeOf(const HttpRequest& request) {
+  std::size_t size = request.method.size() + request.path.size() + request.query.size() + request.body.size();
+  for (const HttpHeader& header : request.headers) size += sizeof(HttpHeader) + header.name.size() + header.value.size();
+  return size;
+}
+
 HttpResponse InternalError() {
   return {.status = 500, .headers = {{"content-type", "text/plain; charset=utf-8"}}, .body = "internal error\n"};
 }
@@ -60,8 +66,17 @@ void RunCallback(const std::function<void()>& callback) {
 
 HttpExchange::~HttpExchange() = default;
 
-ExchangeState::ExchangeState(HttpRequest request, std::shared_ptr<Waker> waker, std::int32_t stream)
-    : request_(std::move(request)), waker_(std::move(waker)), stream_(stream) {}
+ExchangeState::ExchangeState(HttpRequest request, std::shared_ptr<Waker> waker, std::int32_t stream,
+                             const std::shared_ptr<Account>& account)
+    : request_(std::move(request)),
+      request_charge_(account),
+      head_request_(request_.method == "HEAD"),
+      http_major_(request_.http_major),
+      waker_(std::move(waker)),
+      stream_(stream),
+      buffered_charge_(account) {
+  request_charge_.Set(sizeof(ExchangeState) + SizeOf(request_));
+}
 
 bool ExchangeState::Signal() {
   if (closed_ || signalled_) return false;
@@ -84,6 +99,7 @@ void ExchangeState::Push(std::shared_ptr<const std::string> text) {
   if (text == nullptr || text->empty()) return;
   buffered_ += text->size();
   texts_.push_back(std::move(text));
+  buffered_charge_.Set(buffered_);
 }
 
 void ExchangeState::Reply(HttpResponse response) {
@@ -180,7 +196,7 @@ void ExchangeState::Stall(bool stalled) {
 }
 
 Result<std::unique_ptr<UpgradedStream>> ExchangeState::Upgrade(HttpHeaders headers) {
-  if (request_.http_major != 1) return Error::Invalid("only a connection of HTTP/1.1 can leave HTTP");
+  if (http_major_ != 1) return Error::Invalid("only a connection of HTTP/1.1 can leave HTTP");
   std::shared_ptr<RawPipe> pipe;
   bool wake = false;
   {
@@ -208,6 +224,8 @@ void ExchangeState::Drop() {
   if (answer == Answer::kNone) Reply(InternalError());
   // A stream that nobody can write to any more must not look like one that only has nothing to say, nor like a complete one.
   if (answer == Answer::kStream && !finished) Abort();
+  request_ = {};
+  request_charge_.Set(sizeof(ExchangeState));
 }
 
 ExchangeState::Progress ExchangeState::Look() {
@@ -254,6 +272,7 @@ void ExchangeState::Take(std::size_t size, std::string& out) {
       taken_of_first_ = 0;
     }
   }
+  buffered_charge_.Set(buffered_);
 }
 
 void ExchangeState::Close() {
@@ -268,6 +287,7 @@ void ExchangeState::Close() {
     texts.swap(texts_);
     pipe = std::move(pipe_);
     buffered_ = 0;
+    buffered_charge_.Set(0);
     taken_of_first_ = 0;
   }
   // An upgrade that never came to be: whoever waits for bytes is told.

@@ -15,6 +15,7 @@
 
 #include "kube/base/mutex.h"
 #include "kube/serve/http_server.h"
+#include "serve/ledger.h"
 
 namespace kube::serve {
 
@@ -31,10 +32,12 @@ class Waker {
 // Thread safety: the first block of functions from any thread, the second one from the I/O thread of the connection only.
 class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
  public:
-  // `stream` is the session's own number for it.
-  ExchangeState(HttpRequest request, std::shared_ptr<Waker> waker, std::int32_t stream);
+  // `stream` is the session's own number for it. What it holds is charged to `account`, unless that is null.
+  ExchangeState(HttpRequest request, std::shared_ptr<Waker> waker, std::int32_t stream, const std::shared_ptr<Account>& account);
 
+  // Until Drop.
   const HttpRequest& request() const { return request_; }
+  bool head_request() const { return head_request_; }
   std::int32_t stream() const { return stream_; }
 
   void Reply(HttpResponse response);
@@ -47,7 +50,7 @@ class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
   void CutAfter(std::size_t body_bytes);
   void Stall(bool stalled);
   Result<std::unique_ptr<UpgradedStream>> Upgrade(HttpHeaders headers);
-  // The handler has let go of it.
+  // The handler has let go of it: the request is freed.
   void Drop();
 
   struct Head {
@@ -86,7 +89,10 @@ class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
   bool Signal() KUBE_REQUIRES(mu_);
   void WakeIf(bool wake);
 
-  const HttpRequest request_;
+  HttpRequest request_;
+  Charge request_charge_;
+  const bool head_request_;
+  const int http_major_;
   const std::shared_ptr<Waker> waker_;
   const std::int32_t stream_;
 
@@ -97,6 +103,7 @@ class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
   std::deque<std::shared_ptr<const std::string>> texts_ KUBE_GUARDED_BY(mu_);
   std::size_t taken_of_first_ KUBE_GUARDED_BY(mu_) = 0;  // bytes of texts_.front() that are gone
   std::size_t buffered_ KUBE_GUARDED_BY(mu_) = 0;
+  Charge buffered_charge_ KUBE_GUARDED_BY(mu_);
   std::size_t sent_ KUBE_GUARDED_BY(mu_) = 0;
   std::optional<std::size_t> cut_at_ KUBE_GUARDED_BY(mu_);
   bool finished_ KUBE_GUARDED_BY(mu_) = false;

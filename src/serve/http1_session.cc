@@ -21,10 +21,11 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// What may be read ahead of the request that is being answered. Reading goes on meanwhile, because that is how a client that left shows.
+// Bounds what is read ahead of the request that is being answered (reading goes on meanwhile, because that is how a client that left
+// shows), and a line of a chunk's size with its extensions, or the trailers.
 constexpr std::size_t kMaxAhead = std::size_t{64} << 10;
-// A line of a chunk's size with its extensions, or the trailers.
-constexpr std::size_t kMaxChunkHead = std::size_t{64} << 10;
+// Of an empty input buffer, more is given back.
+constexpr std::size_t kKeptInput = std::size_t{4} << 10;
 
 char LowerChar(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -47,7 +48,9 @@ bool IsOurHeader(std::string_view name) {
 
 class Http1Session final : public Session {
  public:
-  explicit Http1Session(SessionContext context) : context_(std::move(context)) { SetDeadline(context_.options->header_timeout); }
+  explicit Http1Session(SessionContext context) : context_(std::move(context)), limits_(context_.options->limits) {
+    SetDeadline(limits_.header_timeout);
+  }
 
   void Receive(std::string_view bytes) override {
     if (state_ == State::kEnded) return;
@@ -57,12 +60,18 @@ class Http1Session final : public Session {
   void ReceiveEnd() override;
   void Wake(ExchangeState&) override {}  // Produce looks at the one exchange that there is
   void Produce(std::string& out) override;
-  bool WantsInput() const override { return state_ != State::kAnswer || input_.size() < kMaxAhead; }
+  bool WantsInput() const override { return state_ != State::kAnswer || input_.size() < MaxAhead(); }
+  std::size_t held_bytes() const override {
+    return sizeof(*this) + input_.capacity() + notice_.capacity() +
+           (parser_ == nullptr ? 0 : 2 * head_bytes_ + parser_->get().body().size());
+  }
   Ending ending() const override { return ending_; }
   std::optional<TimePoint> deadline() const override { return deadline_; }
   void OnDeadline(TimePoint now) override {
     if (!deadline_ || now < *deadline_) return;
-    End(Ending::kClean);
+    const bool idle = state_ == State::kIdle && answered_;
+    if (!idle && context_.account != nullptr) context_.account->Count(ClosedFor::kDeadline);
+    End(state_ == State::kAnswer ? Ending::kNow : Ending::kClean);
   }
   void Close() override {
     if (exchange_ != nullptr) exchange_->Close();
@@ -75,6 +84,7 @@ class Http1Session final : public Session {
   enum class State { kIdle, kHead, kBody, kAnswer, kEnded };
   enum class Framing { kLength, kChunked, kUntilClose, kNone };
 
+  std::size_t MaxAhead() const { return std::min(kMaxAhead, limits_.max_header_bytes); }
   void SetDeadline(std::chrono::milliseconds timeout) { deadline_ = std::chrono::steady_clock::now() + timeout; }
   void End(Ending ending);
   void Parse();
@@ -87,12 +97,15 @@ class Http1Session final : public Session {
   void AnswerDone();
 
   const SessionContext context_;
+  const HttpLimits& limits_;
   State state_ = State::kIdle;
   Ending ending_ = Ending::kNone;
   std::optional<TimePoint> deadline_;
   std::string input_;   // not parsed yet
   std::string notice_;  // what this session itself says: 100 Continue, 400
   std::unique_ptr<Parser> parser_;
+  std::size_t head_bytes_ = 0;  // of the request that is parsed
+  bool answered_ = false;       // something
   std::shared_ptr<ExchangeState> exchange_;
   bool head_written_ = false;
   bool head_request_ = false;
@@ -137,16 +150,22 @@ bool Http1Session::ParseSome() {
     std::size_t skip = 0;
     while (skip < input_.size() && (input_[skip] == '\r' || input_[skip] == '\n')) ++skip;
     input_.erase(0, skip);
-    if (input_.empty()) return false;
+    if (input_.empty()) {
+      if (input_.capacity() > kKeptInput) input_ = {};
+      return false;
+    }
     parser_ = std::make_unique<Parser>();
-    parser_->header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(context_.options->max_header_bytes, UINT32_MAX)));
-    parser_->body_limit(std::uint64_t{context_.options->max_body_bytes});
+    parser_->header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(limits_.max_header_bytes, UINT32_MAX)));
+    parser_->body_limit(std::uint64_t{limits_.max_body_bytes});
+    head_bytes_ = 0;
     state_ = State::kHead;
-    SetDeadline(context_.options->header_timeout);
+    // The first request has to be here in time from the start of the connection.
+    if (answered_) SetDeadline(limits_.header_timeout);
   }
   boost::beast::error_code ec;
   const std::size_t used = parser_->put(boost::asio::const_buffer(input_.data(), input_.size()), ec);
   input_.erase(0, used);
+  if (state_ == State::kHead) head_bytes_ += used;
   if (ec == http::error::body_limit) {
     // Beast says so at the end of the head for a length that is too large, and within the body for chunks.
     if (state_ == State::kHead && parser_->get().find(http::field::host) == parser_->get().end() && parser_->get().version() >= 11) {
@@ -177,7 +196,7 @@ bool Http1Session::ParseSome() {
     return false;
   }
   if (ec == http::error::need_more) {
-    if (state_ == State::kBody && input_.size() > kMaxChunkHead) Refuse(400);
+    if (state_ == State::kBody && input_.size() > kMaxAhead) Refuse(400);
     return false;
   }
   return !input_.empty();
@@ -195,7 +214,7 @@ void Http1Session::HeadDone() {
   }
   if (parser_->is_done()) return Deliver(false);
   state_ = State::kBody;
-  SetDeadline(context_.options->body_timeout);
+  SetDeadline(limits_.body_timeout);
   // The client waits for this word before it sends the body, unless it has begun already.
   if (input_.empty() && message.version() == 11 && EqualsIgnoreCase(View(message[http::field::expect]), "100-continue")) {
     notice_ += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -224,6 +243,7 @@ void Http1Session::Deliver(bool too_large) {
   request.body_too_large = too_large;
   request.client_certificate = context_.client_certificate;
   request.peer = context_.peer;
+  request.peer_group = context_.peer_group;
 
   head_request_ = message.method() == http::verb::head;
   minor_version_ = message.version() == 10 ? 0 : 1;
@@ -232,7 +252,7 @@ void Http1Session::Deliver(bool too_large) {
   parser_ = nullptr;
   state_ = State::kAnswer;
   deadline_.reset();
-  exchange_ = std::make_shared<ExchangeState>(std::move(request), context_.waker, 0);
+  exchange_ = std::make_shared<ExchangeState>(std::move(request), context_.waker, 0, context_.account);
   Dispatch(*context_.handler, exchange_);
 }
 
@@ -286,6 +306,7 @@ void Http1Session::Produce(std::string& out) {
   while (state_ == State::kAnswer && out.size() < kOutputBytes) {
     ExchangeState::Progress progress = exchange_->Look();
     if (progress.aborted) return End(Ending::kCut);
+    if (!deadline_ && exchange_->Complete()) SetDeadline(limits_.answer_timeout);
     if (!head_written_) {
       if (progress.head == nullptr) return;
       WriteHead(*progress.head, out);
@@ -331,9 +352,11 @@ void Http1Session::AnswerDone() {
   const std::shared_ptr<ExchangeState> exchange = std::move(exchange_);
   exchange_ = nullptr;
   exchange->Close();
+  answered_ = true;
+  if (context_.account != nullptr) context_.account->Answered();
   if (!keep_alive_ || client_ended_) return End(Ending::kClean);
   state_ = State::kIdle;
-  SetDeadline(context_.options->idle_timeout);
+  SetDeadline(limits_.idle_timeout);
   Parse();
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "serve/frame_budget.h"
 #include "serve/session.h"
 
 namespace kube::serve {
@@ -21,6 +22,14 @@ constexpr std::size_t kFrameHead = 9;
 // What a client may still send of a body that nobody wants, after it was answered, before the stream is reset. Resetting it at once is
 // allowed, but clients then tend to lose the answer (libcurl does).
 constexpr std::size_t kMaxUnwanted = std::size_t{32} << 20;
+// A block of headers that is too large is decoded up to this many times the limit, so that the client can be told; then it is cut off.
+constexpr std::size_t kTooLargeFactor = 4;
+// What nghttp2 holds, about: a session with both tables of header compression; a stream with the headers of its answer; a queued frame.
+constexpr std::size_t kSessionBytes = std::size_t{16} << 10;
+constexpr std::size_t kStreamBytes = 1536;
+constexpr std::size_t kFrameBytes = 160;
+// Frames of data that are smaller are paid for like others.
+constexpr std::size_t kSmallData = 1024;
 // For the same reason: how long the bytes before an intended cut may take to get to the client.
 constexpr std::chrono::milliseconds kCutDelay{50};
 
@@ -49,6 +58,7 @@ class Http2Session final : public Session {
   void Wake(ExchangeState& exchange) override;
   void Produce(std::string& out) override;
   bool WantsInput() const override { return ending_ == Ending::kNone; }
+  std::size_t held_bytes() const override;
   Ending ending() const override { return ending_; }
   std::optional<TimePoint> deadline() const override;
   void OnDeadline(TimePoint now) override;
@@ -64,6 +74,7 @@ class Http2Session final : public Session {
     bool sent = false;         // its answer has gone out
     bool client_done = false;  // the client has sent everything
     bool cut = false;          // to be reset soon
+    bool timed = false;        // has a deadline for its answer
     std::size_t unwanted = 0;  // bytes that came after it was delivered
     std::optional<std::uint64_t> length;
     std::shared_ptr<ExchangeState> exchange;
@@ -81,6 +92,7 @@ class Http2Session final : public Session {
     return found == streams_.end() ? nullptr : found->second.get();
   }
   void Reset(std::int32_t id, std::uint32_t code) { nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, code); }
+  int OnBeginFrame(const nghttp2_frame_hd& head);
   int OnBeginHeaders(const nghttp2_frame* frame);
   int OnHeader(const nghttp2_frame* frame, std::string_view name, std::string_view value);
   int OnFrame(const nghttp2_frame* frame);
@@ -95,8 +107,18 @@ class Http2Session final : public Session {
   void Answer(Stream& stream, const ExchangeState::Head& head);
   void RefuseHeaders(std::int32_t id);
   void CheckEnd();
+  // Of a request that is not complete yet: its headers and body.
+  static std::size_t Incoming(const Stream& stream) { return stream.header_bytes + stream.request.body.size(); }
+  // Deadlines at the front that do not count any more.
+  void Prune();
+  // Nothing more is wanted from this client.
+  int Cut(ClosedFor reason);
 
   const SessionContext context_;
+  const HttpLimits& limits_;
+  FrameBudget budget_;
+  std::size_t incoming_ = 0;       // bytes of requests that are not complete
+  std::size_t continuations_ = 0;  // frames of the block of headers that is coming in
   nghttp2_session* session_ = nullptr;
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;
   std::string* out_ = nullptr;  // while producing
@@ -104,8 +126,10 @@ class Http2Session final : public Session {
   std::optional<Timeout> head_timeout_;  // of the one stream whose headers are coming in
   // Of the bodies that are coming in, in the order in which they end. Those of requests that are complete are skipped.
   std::deque<Timeout> body_timeouts_;
+  std::deque<Timeout> answer_timeouts_;  // of complete answers that were not taken yet, likewise
   std::deque<Timeout> cuts_;
   std::optional<TimePoint> idle_deadline_;  // while there are no streams
+  bool greeted_ = false;                    // the client's first SETTINGS are here
 };
 
 const nghttp2_session_callbacks* Http2Session::Callbacks() {
@@ -130,6 +154,8 @@ const nghttp2_session_callbacks* Http2Session::Callbacks() {
            std::uint32_t max_frame, void*) -> ssize_t {
           return std::min<ssize_t>({connection_window, stream_window, static_cast<ssize_t>(max_frame)});
         });
+    nghttp2_session_callbacks_set_on_begin_frame_callback(
+        made, [](nghttp2_session*, const nghttp2_frame_hd* head, void* self) -> int { return Self(self).OnBeginFrame(*head); });
     nghttp2_session_callbacks_set_on_begin_headers_callback(
         made, [](nghttp2_session*, const nghttp2_frame* frame, void* self) -> int { return Self(self).OnBeginHeaders(frame); });
     nghttp2_session_callbacks_set_on_header_callback(
@@ -152,12 +178,16 @@ const nghttp2_session_callbacks* Http2Session::Callbacks() {
   return callbacks;
 }
 
-Http2Session::Http2Session(SessionContext context) : context_(std::move(context)) {
-  const HttpServerOptions& options = *context_.options;
+Http2Session::Http2Session(SessionContext context)
+    : context_(std::move(context)),
+      limits_(context_.options->limits),
+      budget_(limits_.max_control_frames, std::chrono::steady_clock::now()) {
   nghttp2_option* option = nullptr;
   if (nghttp2_option_new(&option) == 0) {
     // Closed streams are not kept for the sake of the old priorities.
     nghttp2_option_set_no_closed_streams(option, 1);
+    // Acknowledgements that wait because the client does not read.
+    nghttp2_option_set_max_outbound_ack(option, std::clamp<std::size_t>(limits_.max_control_frames, 10, 1000));
     nghttp2_session_server_new2(&session_, Callbacks(), this, option);
     nghttp2_option_del(option);
   }
@@ -166,15 +196,16 @@ Http2Session::Http2Session(SessionContext context) : context_(std::move(context)
     return;
   }
   // A whole body fits into the window of its stream: a request is never held up by a round trip.
-  const std::size_t window = std::clamp(options.max_body_bytes + (std::size_t{64} << 10), std::size_t{1} << 20, kMaxWindow);
+  const std::size_t window = std::min(limits_.max_body_bytes + (std::size_t{64} << 10), kMaxWindow);
   const std::array<nghttp2_settings_entry, 3> settings = {
-      nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, options.max_streams},
+      nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.max_streams},
       nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, static_cast<std::uint32_t>(window)},
       nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
-                             static_cast<std::uint32_t>(std::min(options.max_header_bytes, kMaxWindow))}};
+                             static_cast<std::uint32_t>(std::min(limits_.max_header_bytes, kMaxWindow))}};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
-  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, static_cast<std::int32_t>(std::max(window, kConnectionWindow)));
-  idle_deadline_ = std::chrono::steady_clock::now() + options.header_timeout;
+  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
+                                        static_cast<std::int32_t>(std::max(window, limits_.max_body_bytes == 0 ? 0 : kConnectionWindow)));
+  idle_deadline_ = std::chrono::steady_clock::now() + limits_.header_timeout;
 }
 
 void Http2Session::Receive(std::string_view bytes) {
@@ -182,13 +213,38 @@ void Http2Session::Receive(std::string_view bytes) {
   const ssize_t used = nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   // Errors of the protocol are answered by nghttp2 itself, with GOAWAY; what comes here cannot be answered (a wrong preface, a flood).
   if (used < 0) {
-    ending_ = Ending::kCut;
+    if (used == NGHTTP2_ERR_FLOODED) Cut(ClosedFor::kFlood);
+    if (ending_ == Ending::kNone) ending_ = Ending::kCut;
     return;
   }
+  // Answers to what the client sends and never reads: resets, settings, window updates.
+  const std::size_t most_queued = std::size_t{4} * limits_.max_streams + limits_.max_control_frames;
+  if (nghttp2_session_get_outbound_queue_size(session_) > most_queued) Cut(ClosedFor::kFlood);
   CheckEnd();
 }
 
+int Http2Session::Cut(ClosedFor reason) {
+  if (ending_ != Ending::kNow && context_.account != nullptr) context_.account->Count(reason);
+  ending_ = Ending::kNow;
+  return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+std::size_t Http2Session::held_bytes() const {
+  if (session_ == nullptr) return sizeof(*this);
+  return kSessionBytes + streams_.size() * kStreamBytes + incoming_ + nghttp2_session_get_outbound_queue_size(session_) * kFrameBytes +
+         (body_timeouts_.size() + answer_timeouts_.size()) * sizeof(Timeout);
+}
+
+int Http2Session::OnBeginFrame(const nghttp2_frame_hd& head) {
+  if (head.type == NGHTTP2_HEADERS) continuations_ = 0;
+  if (head.type == NGHTTP2_CONTINUATION && ++continuations_ > 8 + kTooLargeFactor * limits_.max_header_bytes / (std::size_t{16} << 10))
+    return Cut(ClosedFor::kFlood);
+  if (head.type == NGHTTP2_DATA && head.length >= kSmallData) return 0;
+  return budget_.Spend([] { return std::chrono::steady_clock::now(); }) ? 0 : Cut(ClosedFor::kFlood);
+}
+
 void Http2Session::CheckEnd() {
+  if (ending_ == Ending::kNow) return;
   if (nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0) ending_ = Ending::kClean;
 }
 
@@ -206,15 +262,19 @@ void Http2Session::Wake(ExchangeState& exchange) {
     // An error only says that it is not deferred at all.
     (void)nghttp2_session_resume_data(session_, exchange.stream());
   }
+  if (!stream->timed && exchange.Complete()) {
+    stream->timed = true;
+    answer_timeouts_.push_back({std::chrono::steady_clock::now() + limits_.answer_timeout, exchange.stream()});
+  }
 }
 
 void Http2Session::Produce(std::string& out) {
-  if (session_ == nullptr || ending_ == Ending::kCut) return;
+  if (session_ == nullptr || ending_ == Ending::kCut || ending_ == Ending::kNow) return;
   out_ = &out;
   const int result = nghttp2_session_send(session_);
   out_ = nullptr;
   if (result != 0) {
-    ending_ = Ending::kCut;
+    if (ending_ == Ending::kNone) ending_ = Ending::kCut;
     return;
   }
   CheckEnd();
@@ -227,6 +287,7 @@ std::optional<Session::TimePoint> Http2Session::deadline() const {
   };
   if (head_timeout_) consider(head_timeout_->when);
   if (!body_timeouts_.empty()) consider(body_timeouts_.front().when);
+  if (!answer_timeouts_.empty()) consider(answer_timeouts_.front().when);
   if (!cuts_.empty()) consider(cuts_.front().when);
   return first;
 }
@@ -235,7 +296,7 @@ void Http2Session::OnDeadline(TimePoint now) {
   if (ending_ != Ending::kNone) return;
   if (head_timeout_ && head_timeout_->when <= now) {
     // Nothing else may come in between the frames of a block of headers: the whole connection waits for it.
-    ending_ = Ending::kCut;
+    Cut(ClosedFor::kDeadline);
     return;
   }
   if (idle_deadline_ && *idle_deadline_ <= now) {
@@ -251,6 +312,14 @@ void Http2Session::OnDeadline(TimePoint now) {
     // After an answer it is only the rest of a body that nobody wants.
     const bool answered = stream->sent;
     if (!stream->delivered || answered) Reset(id, answered ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
+  }
+  while (!answer_timeouts_.empty() && answer_timeouts_.front().when <= now) {
+    const std::int32_t id = answer_timeouts_.front().stream;
+    answer_timeouts_.pop_front();
+    const Stream* stream = Find(id);
+    if (stream == nullptr || stream->sent) continue;
+    if (context_.account != nullptr) context_.account->Count(ClosedFor::kDeadline);
+    Reset(id, NGHTTP2_CANCEL);
   }
   while (!cuts_.empty() && cuts_.front().when <= now) {
     Reset(cuts_.front().stream, NGHTTP2_INTERNAL_ERROR);
@@ -271,7 +340,7 @@ int Http2Session::OnBeginHeaders(const nghttp2_frame* frame) {
   if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
   streams_[frame->hd.stream_id] = std::make_unique<Stream>();
   idle_deadline_.reset();
-  head_timeout_ = Timeout{std::chrono::steady_clock::now() + context_.options->header_timeout, frame->hd.stream_id};
+  head_timeout_ = Timeout{std::chrono::steady_clock::now() + limits_.header_timeout, frame->hd.stream_id};
   return 0;
 }
 
@@ -279,12 +348,21 @@ int Http2Session::OnHeader(const nghttp2_frame* frame, std::string_view name, st
   if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;  // trailers: nobody asks for them
   Stream* stream = Find(frame->hd.stream_id);
   if (stream == nullptr) return 0;
-  stream->header_bytes += name.size() + value.size() + 32;  // as HTTP/2 counts
-  if (stream->header_bytes > context_.options->max_header_bytes) {
+  const std::size_t size = name.size() + value.size() + 32;  // decoded, as HTTP/2 counts
+  HttpRequest& request = stream->request;
+  if (stream->headers_too_large || stream->header_bytes + size > limits_.max_header_bytes) {
+    // What there is of it is given back; only the size is of interest.
+    if (!stream->headers_too_large) {
+      incoming_ -= stream->header_bytes;
+      request = {};
+    }
     stream->headers_too_large = true;
+    stream->header_bytes += size;
+    if (stream->header_bytes / kTooLargeFactor > limits_.max_header_bytes) return Cut(ClosedFor::kFlood);
     return 0;
   }
-  HttpRequest& request = stream->request;
+  stream->header_bytes += size;
+  incoming_ += size;
   if (name == ":method") {
     request.method = std::string(value);
   } else if (name == ":path") {
@@ -305,8 +383,9 @@ int Http2Session::OnHeader(const nghttp2_frame* frame, std::string_view name, st
 }
 
 int Http2Session::OnFrame(const nghttp2_frame* frame) {
-  if (frame->hd.type == NGHTTP2_SETTINGS && streams_.empty() && idle_deadline_ && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
-    idle_deadline_ = std::chrono::steady_clock::now() + context_.options->idle_timeout;
+  if (frame->hd.type == NGHTTP2_SETTINGS && !greeted_ && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
+    greeted_ = true;
+    if (streams_.empty() && idle_deadline_) idle_deadline_ = std::chrono::steady_clock::now() + limits_.idle_timeout;
   }
   if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
   Stream* stream = Find(frame->hd.stream_id);
@@ -329,12 +408,12 @@ void Http2Session::HeadersDone(std::int32_t id, Stream& stream, bool end) {
     return RefuseHeaders(id);
   }
   if (end) return Deliver(id, stream, false);
-  if (stream.length && *stream.length > context_.options->max_body_bytes) return Deliver(id, stream, true);
+  if (stream.length && *stream.length > limits_.max_body_bytes) return Deliver(id, stream, true);
   if (stream.request.headers.Get("expect") == "100-continue") {
     const nghttp2_nv status = Pair(":status", "100");
     nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, id, nullptr, &status, 1, nullptr);
   }
-  body_timeouts_.push_back({std::chrono::steady_clock::now() + context_.options->body_timeout, id});
+  body_timeouts_.push_back({std::chrono::steady_clock::now() + limits_.body_timeout, id});
 }
 
 int Http2Session::OnData(std::int32_t id, std::string_view data) {
@@ -342,35 +421,35 @@ int Http2Session::OnData(std::int32_t id, std::string_view data) {
   if (stream == nullptr) return 0;
   if (stream->delivered) {
     stream->unwanted += data.size();
-    if (stream->unwanted > kMaxUnwanted) Reset(id, NGHTTP2_NO_ERROR);
+    if (stream->unwanted > std::min(kMaxUnwanted, (std::size_t{64} << 10) + 10 * limits_.max_body_bytes)) Reset(id, NGHTTP2_NO_ERROR);
     return 0;
   }
   std::string& body = stream->request.body;
-  if (body.size() + data.size() > context_.options->max_body_bytes) {
+  if (body.size() + data.size() > limits_.max_body_bytes) {
     Deliver(id, *stream, true);
     return 0;
   }
-  if (body.empty() && stream->length)
-    body.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*stream->length, context_.options->max_body_bytes)));
+  if (body.empty() && stream->length) {
+    // Memory is for bytes that came, not for those that were announced.
+    body.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*stream->length, std::max(data.size(), std::size_t{64} << 10))));
+  }
   body.append(data);
+  incoming_ += data.size();
   return 0;
 }
 
 void Http2Session::Deliver(std::int32_t id, Stream& stream, bool too_large) {
   stream.delivered = true;
-  // The deadlines of complete requests are at the front as a rule: an idle session shall not hold a long list.
-  while (!body_timeouts_.empty()) {
-    const Stream* first = Find(body_timeouts_.front().stream);
-    if (first != nullptr && !first->client_done) break;
-    body_timeouts_.pop_front();
-  }
+  incoming_ -= Incoming(stream);
+  Prune();
   HttpRequest request = std::move(stream.request);
   if (too_large) request.body = {};
   request.body_too_large = too_large;
   request.client_certificate = context_.client_certificate;
   request.peer = context_.peer;
+  request.peer_group = context_.peer_group;
   request.http_major = 2;
-  stream.exchange = std::make_shared<ExchangeState>(std::move(request), context_.waker, id);
+  stream.exchange = std::make_shared<ExchangeState>(std::move(request), context_.waker, id, context_.account);
   Dispatch(*context_.handler, stream.exchange);
 }
 
@@ -380,7 +459,7 @@ void Http2Session::Answer(Stream& stream, const ExchangeState::Head& head) {
   std::vector<std::string> values;  // that nothing else holds
   values.reserve(4);
   std::vector<nghttp2_nv> fields;
-  const bool head_request = stream.exchange->request().method == "HEAD";
+  const bool head_request = stream.exchange->head_request();
   const bool bodiless = head_request || head.status == 204 || head.status == 304;
   values.push_back(std::to_string(head.status));
   fields.push_back(Pair(":status", values.back()));
@@ -434,6 +513,7 @@ int Http2Session::SendData(const nghttp2_frame* frame, const std::uint8_t* head,
   if (stream == nullptr || stream->exchange == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   out_->append(View(head, kFrameHead));
   stream->exchange->Take(length, *out_);
+  budget_.Earn(2 + static_cast<double>(length) / 1024);  // a client may have to update two windows for it
   return 0;
 }
 
@@ -443,11 +523,25 @@ int Http2Session::OnFrameSent(const nghttp2_frame* frame) {
   Stream* stream = Find(frame->hd.stream_id);
   if (stream == nullptr) return 0;
   stream->sent = true;
+  budget_.Earn(4);
+  if (context_.account != nullptr) context_.account->Answered();
   // It is complete for the handler, also where the client still has to send the rest of a body that was too large.
   if (stream->exchange != nullptr) stream->exchange->Close();
-  if (!stream->client_done)
-    body_timeouts_.push_back({std::chrono::steady_clock::now() + context_.options->body_timeout, frame->hd.stream_id});
+  if (!stream->client_done) body_timeouts_.push_back({std::chrono::steady_clock::now() + limits_.body_timeout, frame->hd.stream_id});
   return 0;
+}
+
+// Deadlines of streams that are over are at the front as a rule: a session shall not hold a long list of them.
+void Http2Session::Prune() {
+  const auto prune = [this](std::deque<Timeout>& timeouts, const auto& over) {
+    while (!timeouts.empty()) {
+      const Stream* first = Find(timeouts.front().stream);
+      if (first != nullptr && !over(*first)) break;
+      timeouts.pop_front();
+    }
+  };
+  prune(body_timeouts_, [](const Stream& stream) { return stream.client_done; });
+  prune(answer_timeouts_, [](const Stream& stream) { return stream.sent; });
 }
 
 int Http2Session::OnStreamClose(std::int32_t id) {
@@ -455,8 +549,10 @@ int Http2Session::OnStreamClose(std::int32_t id) {
   if (found == streams_.end()) return 0;
   const std::unique_ptr<Stream> stream = std::move(found->second);
   streams_.erase(found);
+  if (!stream->delivered && !stream->headers_too_large) incoming_ -= Incoming(*stream);
+  Prune();
   if (head_timeout_ && head_timeout_->stream == id) head_timeout_.reset();
-  if (streams_.empty()) idle_deadline_ = std::chrono::steady_clock::now() + context_.options->idle_timeout;
+  if (streams_.empty()) idle_deadline_ = std::chrono::steady_clock::now() + limits_.idle_timeout;
   if (stream->exchange != nullptr) stream->exchange->Close();
   return 0;
 }

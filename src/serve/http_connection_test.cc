@@ -87,7 +87,7 @@ TEST(HttpConnectionTest, AbsoluteTargetsLoseTheirHost) {
 }
 
 TEST(HttpConnectionTest, ContinueIsSaidToThoseWhoWait) {
-  const auto server = StartServer({.max_body_bytes = 100}, EchoPath);
+  const auto server = StartServer({.limits = Generous([](HttpLimits& limits) { limits.max_body_bytes = 100; })}, EchoPath);
   RawClient client(server->port());
   client.Send("POST /e HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -139,7 +139,7 @@ TEST(HttpConnectionTest, GarbageAfterThePrefaceOfHttp2EndsTheConnection) {
 }
 
 TEST(HttpConnectionTest, OversizedHeadersAreRefused) {
-  const auto server = StartServer({.max_header_bytes = 8192}, EchoPath);
+  const auto server = StartServer({.limits = Generous([](HttpLimits& limits) { limits.max_header_bytes = 8192; })}, EchoPath);
   RawClient client(server->port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + std::string(20000, 'x') + "\r\n\r\n");
   EXPECT_TRUE(client.ReadAll().starts_with("HTTP/1.1 431"));
@@ -160,7 +160,7 @@ TEST(HttpConnectionTest, LargeHeadersArriveByDefault) {
 }
 
 TEST(HttpConnectionTest, SlowHeadersTimeOut) {
-  const auto server = StartServer({.header_timeout = milliseconds(60)}, EchoPath);
+  const auto server = StartServer({.limits = Generous([](HttpLimits& limits) { limits.header_timeout = milliseconds(60); })}, EchoPath);
   RawClient silent(server->port());
   RawClient partial(server->port());
   partial.Send("GET / HTTP/1.1\r\nHos");
@@ -173,13 +173,14 @@ TEST(HttpConnectionTest, SlowHeadersTimeOut) {
 }
 
 TEST(HttpConnectionTest, SlowTlsHandshakeTimesOut) {
-  const auto server = StartServer({.tls = TestTls(false), .header_timeout = milliseconds(60)}, EchoPath);
+  const auto server = StartServer(
+      {.tls = TestTls(false), .limits = Generous([](HttpLimits& limits) { limits.header_timeout = milliseconds(60); })}, EchoPath);
   RawClient silent(server->port());
   EXPECT_EQ(silent.ReadAll(), "");
 }
 
 TEST(HttpConnectionTest, SlowBodyTimesOut) {
-  const auto server = StartServer({.body_timeout = milliseconds(60)}, EchoPath);
+  const auto server = StartServer({.limits = Generous([](HttpLimits& limits) { limits.body_timeout = milliseconds(60); })}, EchoPath);
   RawClient client(server->port());
   client.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
   EXPECT_EQ(client.ReadAll(), "");
@@ -194,7 +195,7 @@ const std::string kHttp2Start = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Http2Frame(
 constexpr std::string_view kPostHeaders = "\x83\x86\x84\x41\x01x";  // POST http://x/
 
 TEST(HttpConnectionTest, SlowBodyOfHttp2TimesOutAlone) {
-  const auto server = StartServer({.body_timeout = milliseconds(60)}, EchoPath);
+  const auto server = StartServer({.limits = Generous([](HttpLimits& limits) { limits.body_timeout = milliseconds(60); })}, EchoPath);
   RawClient client(server->port());
   client.Send(kHttp2Start + Http2Frame(1, 4, 1, kPostHeaders) + Http2Frame(0, 0, 1, "abc"));
   const std::string reset = Http2Frame(3, 0, 1, std::string_view("\0\0\0\x08", 4));  // CANCEL
@@ -204,14 +205,14 @@ TEST(HttpConnectionTest, SlowBodyOfHttp2TimesOutAlone) {
 }
 
 TEST(HttpConnectionTest, SlowHeadersOfHttp2TimeOut) {
-  const auto server = StartServer({.header_timeout = milliseconds(60)}, EchoPath);
+  const auto server = StartServer({.limits = Generous([](HttpLimits& limits) { limits.header_timeout = milliseconds(60); })}, EchoPath);
   RawClient client(server->port());
   client.Send(kHttp2Start + Http2Frame(1, 1, 1, kPostHeaders));  // and no CONTINUATION
   EXPECT_EQ(client.ReadAll().find("[timeout]"), std::string::npos);
 }
 
 TEST(HttpConnectionTest, IdleConnectionsOfHttp2GetAGoodbye) {
-  const auto server = StartServer({.idle_timeout = milliseconds(60)}, EchoPath);
+  const auto server = StartServer({.limits = Generous([](HttpLimits& limits) { limits.idle_timeout = milliseconds(60); })}, EchoPath);
   RawClient client(server->port());
   client.Send(kHttp2Start + Http2Frame(1, 5, 1, kPostHeaders));
   const std::string all = client.ReadAll();
@@ -221,10 +222,11 @@ TEST(HttpConnectionTest, IdleConnectionsOfHttp2GetAGoodbye) {
 
 TEST(HttpConnectionTest, IdleConnectionsAreClosedAndBusyOnesAreNot) {
   Handover<Exchange> exchanges;
-  const auto server = StartServer({.idle_timeout = milliseconds(60)}, [&](const Exchange& exchange) {
-    if (exchange->request().path == "/wait") return exchanges.Put(exchange);
-    EchoPath(exchange);
-  });
+  const auto server =
+      StartServer({.limits = Generous([](HttpLimits& limits) { limits.idle_timeout = milliseconds(60); })}, [&](const Exchange& exchange) {
+        if (exchange->request().path == "/wait") return exchanges.Put(exchange);
+        EchoPath(exchange);
+      });
   RawClient busy(server->port());
   busy.Send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
   const Exchange exchange = exchanges.Get();

@@ -9,7 +9,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
+#include <climits>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ class HttpServer::Impl {
   Impl(HttpServerOptions options, Handler handler, std::shared_ptr<TlsContext> tls)
       : options_(std::make_shared<const HttpServerOptions>(std::move(options))),
         handler_(std::make_shared<const Handler>(std::move(handler))),
+        ledger_(std::make_shared<Ledger>(options_->limits)),
         tls_(std::move(tls)) {
     const int count = std::max(1, options_->io_threads);
     for (int i = 0; i < count; ++i) loops_.push_back(std::make_unique<Loop>());
@@ -71,7 +73,7 @@ class HttpServer::Impl {
   }
 
   std::uint16_t port() const { return endpoint_.port(); }
-  std::size_t connections() const { return connections_.load(); }
+  HttpUsage usage() const { return ledger_->usage(); }
 
   void StopListening() {
     MutexLock lock(mu_);
@@ -88,6 +90,11 @@ class HttpServer::Impl {
     auto acceptor = std::make_shared<tcp::acceptor>(loops_[0]->io);
     if (Result<void> bound = Bind(*acceptor, "listen on"); !bound) return bound;
     error_code ec;
+    // Connections inherit them; a receive buffer counts only before the handshake.
+    const HttpLimits& limits = options_->limits;
+    if (limits.send_buffer_bytes > 0) acceptor->set_option(asio::socket_base::send_buffer_size(Clamped(limits.send_buffer_bytes)), ec);
+    if (limits.receive_buffer_bytes > 0)
+      acceptor->set_option(asio::socket_base::receive_buffer_size(Clamped(limits.receive_buffer_bytes)), ec);
     acceptor->listen(asio::socket_base::max_listen_connections, ec);
     if (ec) return TransportError("listen on", ec);
     acceptor_ = std::move(acceptor);
@@ -96,7 +103,7 @@ class HttpServer::Impl {
   }
 
   Result<void> SetTls(const HttpTlsOptions& tls) {
-    Result<std::shared_ptr<TlsContext>> made = TlsContext::Create(tls);
+    Result<std::shared_ptr<TlsContext>> made = TlsContext::Create(tls, options_->tls_policy, options_->limits.http2);
     if (!made) return made.error();
     MutexLock lock(mu_);
     if (tls_ == nullptr) return Error::Invalid("the server was started without TLS");
@@ -130,6 +137,8 @@ class HttpServer::Impl {
     }
   };
 
+  static int Clamped(std::size_t size) { return static_cast<int>(std::min<std::size_t>(size, INT_MAX)); }
+
   Error TransportError(std::string_view what, const error_code& ec) const {
     return Error(ErrorKind::kTransport, fmt::format("{} {}:{}: {}", what, options_->address, endpoint_.port(), ec.message()));
   }
@@ -150,35 +159,58 @@ class HttpServer::Impl {
       MutexLock lock(mu_);
       // A connection that was accepted while the server stopped to listen dies here with its socket.
       if (stopping_ || generation != generation_ || !acceptor->is_open()) return;
-      if (!ec) Adopt(loop, std::move(socket));
-      if (!ec || ec == asio::error::connection_aborted) return Accept();
+      if (!ec) return Admit(loop, std::make_shared<tcp::socket>(std::move(socket)));
+      if (ec == asio::error::connection_aborted) return Accept();
       // Out of file descriptors, as a rule: again when some may be free.
-      retry_ = std::make_unique<asio::steady_timer>(loops_[0]->io, std::chrono::milliseconds(20));
-      retry_->async_wait([this, generation](error_code cancelled) {
-        MutexLock retry_lock(mu_);
-        if (!cancelled && !stopping_ && generation == generation_) Accept();
-      });
+      Later(std::chrono::milliseconds(20), [this]() KUBE_REQUIRES(mu_) { Accept(); });
     });
   }
 
-  void Adopt(Loop& loop, tcp::socket socket) KUBE_REQUIRES(mu_) {
-    connections_.fetch_add(1);
+  template <typename Function>
+  void Later(std::chrono::milliseconds delay, Function function) KUBE_REQUIRES(mu_) {
+    retry_ = std::make_unique<asio::steady_timer>(loops_[0]->io, delay);
+    retry_->async_wait([this, generation = generation_, function = std::move(function)](error_code cancelled) {
+      MutexLock lock(mu_);
+      if (!cancelled && !stopping_ && generation == generation_) function();
+    });
+  }
+
+  // Lets a connection in, as soon as another one is closed if there are too many; then accepts the next one.
+  void Admit(Loop& loop, const std::shared_ptr<tcp::socket>& socket) KUBE_REQUIRES(mu_) {
+    error_code ec;
+    const tcp::endpoint remote = socket->remote_endpoint(ec);
+    if (ec) return Accept();  // it has left already
+    const std::string peer = PeerName(remote.address());
+    Ledger::Room room = ledger_->MakeRoom(peer);
+    if (room.free) {
+      Adopt(loop, std::move(*socket), peer);
+      return Accept();
+    }
+    if (room.close == nullptr)
+      return Later(std::chrono::milliseconds(2), [this, &loop, socket]() KUBE_REQUIRES(mu_) { Admit(loop, socket); });
+    room.close([this, &loop, socket, generation = generation_] {
+      MutexLock lock(mu_);
+      if (!stopping_ && generation == generation_) Admit(loop, socket);
+    });
+  }
+
+  void Adopt(Loop& loop, tcp::socket socket, const std::string& peer) KUBE_REQUIRES(mu_) {
     auto connection = std::make_shared<Connection>(
         loop.io, std::move(socket), loop.buffers,
-        Connection::Settings{
-            .options = options_, .handler = handler_, .tls = tls_, .on_closed = [this, &loop](const std::shared_ptr<Connection>& closed) {
-              if (loop.connections.erase(closed) > 0) connections_.fetch_sub(1);
-            }});
+        Connection::Settings{.options = options_,
+                             .handler = handler_,
+                             .tls = tls_,
+                             .ledger = ledger_,
+                             .peer = peer,
+                             .on_closed = [&loop](const std::shared_ptr<Connection>& closed) { loop.connections.erase(closed); }});
+    connection->Open();
     asio::post(loop.io, [this, &loop, connection = std::move(connection), closings = closings_] {
       // CloseConnections() does not find it among the loop's connections before this point.
       const bool closed_meanwhile = [&] {
         MutexLock lock(mu_);
         return closings != closings_;
       }();
-      if (loop.stopping || closed_meanwhile) {
-        connections_.fetch_sub(1);
-        return;
-      }
+      if (loop.stopping || closed_meanwhile) return connection->Close();
       loop.connections.insert(connection);
       connection->Start();
     });
@@ -186,8 +218,8 @@ class HttpServer::Impl {
 
   const std::shared_ptr<const HttpServerOptions> options_;
   const std::shared_ptr<const Handler> handler_;
+  const std::shared_ptr<Ledger> ledger_;
   tcp::endpoint endpoint_;
-  std::atomic<std::size_t> connections_{0};
   // What is left in the queue of the first loop may name sockets of the others; a vector destroys the first one first.
   std::vector<std::unique_ptr<Loop>> loops_;
   std::unique_ptr<tcp::socket> reserved_;
@@ -207,7 +239,7 @@ HttpServer::~HttpServer() = default;
 Result<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions options, Handler handler) {
   std::shared_ptr<TlsContext> tls;
   if (options.tls) {
-    Result<std::shared_ptr<TlsContext>> made = TlsContext::Create(*options.tls);
+    Result<std::shared_ptr<TlsContext>> made = TlsContext::Create(*options.tls, options.tls_policy, options.limits.http2);
     if (!made) return made.error();
     tls = *std::move(made);
   }
@@ -217,7 +249,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions options,
 }
 
 std::uint16_t HttpServer::port() const { return impl_->port(); }
-std::size_t HttpServer::connections() const { return impl_->connections(); }
+std::size_t HttpServer::connections() const { return impl_->usage().connections; }
+HttpUsage HttpServer::usage() const { return impl_->usage(); }
 void HttpServer::StopListening() { impl_->StopListening(); }
 Result<void> HttpServer::Listen() { return impl_->Listen(); }
 Result<void> HttpServer::SetTls(const HttpTlsOptions& tls) { return impl_->SetTls(tls); }

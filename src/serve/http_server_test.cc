@@ -25,7 +25,7 @@ struct Wire {
 class HttpServerTest : public ::testing::TestWithParam<Wire> {
  protected:
   static HttpServerOptions Options() {
-    HttpServerOptions options;
+    HttpServerOptions options{.limits = HttpLimits::ForApi()};
     if (GetParam().tls) options.tls = TestTls(false);
     return options;
   }
@@ -78,7 +78,7 @@ TEST_P(HttpServerTest, AnswersWithStatusHeadersAndBody) {
 
 TEST_P(HttpServerTest, BodiesOfAllSizesComeBack) {
   HttpServerOptions options = Options();
-  options.max_body_bytes = std::size_t{32} << 20;
+  options.limits.max_body_bytes = std::size_t{32} << 20;
   const auto server =
       StartServer(options, [](const std::shared_ptr<HttpExchange>& exchange) { exchange->Reply({.body = exchange->request().body}); });
   CurlClient client;
@@ -248,7 +248,7 @@ TEST_P(HttpServerTest, OnCloseTellsThatTheClientLeft) {
 
 TEST_P(HttpServerTest, OversizedBodyReachesTheHandlerAsSuch) {
   HttpServerOptions options = Options();
-  options.max_body_bytes = 1000;
+  options.limits.max_body_bytes = 1000;
   const auto server = StartServer(options, [](const std::shared_ptr<HttpExchange>& exchange) {
     EXPECT_EQ(exchange->request().body_too_large, exchange->request().path == "/large");
     if (exchange->request().body_too_large) {

@@ -35,6 +35,7 @@ class RawSession final : public Session {
   void Wake(ExchangeState& exchange) override { (void)exchange.Look(); }
   void Produce(std::string& out) override { pipe_->Take(out, kOutputBytes); }
   bool WantsInput() const override { return pipe_->wants_input(); }
+  std::size_t held_bytes() const override { return pipe_->held_bytes(); }
   Ending ending() const override { return pipe_->closed_by_stream() ? Ending::kClean : Ending::kNone; }
   std::optional<TimePoint> deadline() const override { return std::nullopt; }
   void OnDeadline(TimePoint) override {}
@@ -144,6 +145,11 @@ void RawPipe::CloseFromConnection() {
 bool RawPipe::wants_input() const {
   MutexLock lock(mu_);
   return !end_ && !input_paused_;
+}
+
+std::size_t RawPipe::held_bytes() const {
+  MutexLock lock(mu_);
+  return in_.capacity() + out_.capacity();
 }
 
 bool RawPipe::closed_by_stream() const {

@@ -30,6 +30,7 @@ class RawPipe {
   void DeliverEnd();
   void CloseFromConnection();
   bool wants_input() const;
+  std::size_t held_bytes() const;
   bool closed_by_stream() const;
   // Appends what waits to be sent; what was taken by the call before counts as sent.
   void Take(std::string& out, std::size_t limit);

@@ -280,7 +280,14 @@ bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
+HttpLimits Generous(const std::function<void(HttpLimits&)>& change) {
+  HttpLimits limits = HttpLimits::ForApi();
+  change(limits);
+  return limits;
+}
+
 std::unique_ptr<HttpServer> StartServer(HttpServerOptions options, HttpServer::Handler handler) {
+  if (options.limits == HttpLimits{}) options.limits = HttpLimits::ForApi();
   Result<std::unique_ptr<HttpServer>> server = HttpServer::Start(std::move(options), std::move(handler));
   return std::move(server).value();  // throws, and gtest reports it
 }

@@ -131,7 +131,10 @@ class Handover {
   std::vector<T> values_ KUBE_GUARDED_BY(mu_);
 };
 
-// A server that has to start; the test ends where it does not.
+// HttpLimits::ForApi() with a change.
+HttpLimits Generous(const std::function<void(HttpLimits&)>& change);
+
+// A server that has to start; the test ends where it does not. Limits that nobody set are those of ForApi().
 std::unique_ptr<HttpServer> StartServer(HttpServerOptions options, HttpServer::Handler handler);
 
 // A CA with a certificate for 127.0.0.1; made once.

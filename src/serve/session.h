@@ -20,7 +20,9 @@ struct SessionContext {
   std::shared_ptr<const HttpServer::Handler> handler;
   std::shared_ptr<Waker> waker;
   std::string peer;
+  std::string peer_group{};
   std::optional<ClientCertificate> client_certificate;
+  std::shared_ptr<Account> account{};  // of the connection; null: nothing is counted
 };
 
 // Thread safety: none; everything happens on the I/O thread of the connection. Exchanges that a session made are used by other threads,
@@ -35,6 +37,7 @@ class Session {
     kNone,   // goes on
     kClean,  // close once all output is sent
     kCut,    // the same, and let the client see that it was cut (no close_notify of TLS)
+    kNow,    // close at once: the client does not take what was sent, or floods
   };
 
   virtual ~Session() = default;
@@ -51,6 +54,8 @@ class Session {
   // When to call OnDeadline, if nothing else happens before.
   virtual std::optional<TimePoint> deadline() const = 0;
   virtual void OnDeadline(TimePoint now) = 0;
+  // Memory of the session itself, without what its exchanges hold.
+  virtual std::size_t held_bytes() const = 0;
   // The connection is gone: closes all exchanges. The last call.
   virtual void Close() = 0;
   // The session that takes over from here, once.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <openssl/bio.h>
+#include <openssl/buffer.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -10,6 +11,8 @@
 #include <array>
 #include <string>
 #include <utility>
+
+#include "serve/tls_policy.h"
 
 namespace kube::serve {
 
@@ -37,8 +40,11 @@ Error ConfigError(std::string_view what) {
   return Error(ErrorKind::kConfig, code == 0 ? std::string(what) : fmt::format("{}: {}", what, text.data()));
 }
 
-int SelectProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in, unsigned int in_size, void*) {
-  static constexpr std::string_view kOurs("\x02h2\x08http/1.1", 12);
+// `http1_only` is null where HTTP/2 is spoken, too.
+int SelectProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in, unsigned int in_size,
+                   void* http1_only) {
+  static constexpr std::string_view kBoth("\x02h2\x08http/1.1", 12);
+  const std::string_view kOurs = http1_only == nullptr ? kBoth : kBoth.substr(3);
   unsigned char* selected = nullptr;
   if (SSL_select_next_proto(&selected, out_size, reinterpret_cast<const unsigned char*>(kOurs.data()),
                             static_cast<unsigned int>(kOurs.size()), in, in_size) != OPENSSL_NPN_NEGOTIATED) {
@@ -46,6 +52,20 @@ int SelectProtocol(SSL*, const unsigned char** out, unsigned char* out_size, con
   }
   *out = selected;
   return SSL_TLSEXT_ERR_OK;
+}
+
+// A buffer in memory never shrinks by itself.
+std::size_t CapacityOf(BIO* bio) {
+  BUF_MEM* memory = nullptr;
+  BIO_get_mem_ptr(bio, &memory);
+  return memory == nullptr ? 0 : memory->max;
+}
+
+// Of a buffer that is empty, what is more than a small answer needs.
+void GiveBack(BIO* bio) {
+  constexpr std::size_t kKept = std::size_t{8} << 10;
+  if (CapacityOf(bio) <= kKept) return;
+  if (BUF_MEM* fresh = BUF_MEM_new(); fresh != nullptr) BIO_set_mem_buf(bio, fresh, BIO_CLOSE);
 }
 
 std::string EntryText(const X509_NAME_ENTRY* entry) {
@@ -66,19 +86,25 @@ struct TlsContext::Impl {
 TlsContext::TlsContext(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TlsContext::~TlsContext() = default;
 
-Result<std::shared_ptr<TlsContext>> TlsContext::Create(const HttpTlsOptions& options) {
+Result<std::shared_ptr<TlsContext>> TlsContext::Create(const HttpTlsOptions& options, const TlsPolicy& policy, bool http2) {
+  const Result<OpenSslPolicy> translated = TranslateTlsPolicy(policy);
+  if (!translated) return translated.error();
   ERR_clear_error();
   auto impl = std::make_unique<Impl>();
   impl->ctx.reset(SSL_CTX_new(TLS_server_method()));
   SSL_CTX* ctx = impl->ctx.get();
   if (ctx == nullptr) return ConfigError("TLS cannot be set up");
-  SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+  SSL_CTX_set_min_proto_version(ctx, translated->only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  if (!translated->tls12_ciphers.empty() && SSL_CTX_set_cipher_list(ctx, translated->tls12_ciphers.c_str()) != 1)
+    return ConfigError("the cipher suites are not usable");
+  if (!translated->tls13_suites.empty() && SSL_CTX_set_ciphersuites(ctx, translated->tls13_suites.c_str()) != 1)
+    return ConfigError("the cipher suites of TLS 1.3 are not usable");
   // No resumption: a handshake is a millisecond, and a resumed session would carry an old client certificate along.
   SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_num_tickets(ctx, 0);
   SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
-  SSL_CTX_set_alpn_select_cb(ctx, SelectProtocol, nullptr);
+  SSL_CTX_set_alpn_select_cb(ctx, SelectProtocol, http2 ? nullptr : ctx);
 
   const Bio chain = BioOf(options.certificate_pem);
   const Certificate leaf(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
@@ -156,7 +182,9 @@ TlsEngine::Step TlsEngine::Handshake() {
 TlsEngine::Step TlsEngine::Read(char* buffer, std::size_t size, std::size_t& got) {
   ERR_clear_error();
   got = 0;
-  return impl_->StepOf(SSL_read_ex(impl_->ssl.get(), buffer, size, &got));
+  const Step step = impl_->StepOf(SSL_read_ex(impl_->ssl.get(), buffer, size, &got));
+  if (step == Step::kMore && BIO_pending(impl_->in) == 0) GiveBack(impl_->in);
+  return step;
 }
 
 bool TlsEngine::Write(std::string_view plaintext) {
@@ -184,7 +212,10 @@ void TlsEngine::Sent(std::size_t size) {
   if (!pending().empty()) return;
   (void)BIO_reset(impl_->out);
   impl_->sent = 0;
+  GiveBack(impl_->out);
 }
+
+std::size_t TlsEngine::held_bytes() const { return CapacityOf(impl_->in) + CapacityOf(impl_->out); }
 
 bool TlsEngine::speaks_http2() const {
   const unsigned char* name = nullptr;

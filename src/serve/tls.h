@@ -17,8 +17,8 @@ namespace kube::serve {
 
 class TlsContext {
  public:
-  // Errors: kConfig.
-  static Result<std::shared_ptr<TlsContext>> Create(const HttpTlsOptions& options);
+  // Errors: kConfig; kInvalid for the policy.
+  static Result<std::shared_ptr<TlsContext>> Create(const HttpTlsOptions& options, const TlsPolicy& policy, bool http2);
   ~TlsContext();
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
@@ -53,6 +53,8 @@ class TlsEngine {
   // What has to go to the client; Sent(n) when n bytes of it are gone.
   std::string_view pending() const;
   void Sent(std::size_t size);
+  // Memory of the buffers on both sides.
+  std::size_t held_bytes() const;
 
   // After the handshake.
   bool speaks_http2() const;

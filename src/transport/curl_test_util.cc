@@ -67,6 +67,7 @@ std::shared_ptr<const ClientCertificate> AsClient(const serve::KeyPair& pair) {
 std::unique_ptr<serve::HttpServer> StartServer(serve::HttpServer::Handler handler, bool tls, serve::HttpServerOptions options) {
   if (tls && !options.tls)
     options.tls = serve::HttpTlsOptions{.certificate_pem = Pki().server.certificate_pem, .key_pem = Pki().server.key_pem};
+  if (options.limits == serve::HttpLimits{}) options.limits = serve::HttpLimits::ForApi();
   return serve::HttpServer::Start(std::move(options), std::move(handler)).value();
 }
 

@@ -15,6 +15,12 @@
 namespace kube::curl_test {
 namespace {
 
+serve::HttpServerOptions WithLimits(const std::function<void(serve::HttpLimits&)>& change) {
+  serve::HttpServerOptions options{.limits = serve::HttpLimits::ForApi()};
+  change(options.limits);
+  return options;
+}
+
 using serve::HttpExchange;
 using Exchange = std::shared_ptr<HttpExchange>;
 using ::testing::HasSubstr;
@@ -173,7 +179,7 @@ TEST(HttpTransportTest, RefusesWhatWouldBreakOutOfAHeader) {
 }
 
 TEST(HttpTransportTest, LargeBodiesGoBothWays) {
-  const auto server = StartServer(Echo, true, {.max_body_bytes = std::size_t{64} << 20});
+  const auto server = StartServer(Echo, true, WithLimits([](serve::HttpLimits& limits) { limits.max_body_bytes = std::size_t{64} << 20; }));
   const auto transport = TransportTo(server->port());
   HttpRequest request = Get("/");
   request.method = "POST";
@@ -310,7 +316,7 @@ TEST(Contract9Connections, AHundredRequestsAndTwentyStreamsShareOneConnection) {
           held.push_back(exchange);
         }
       },
-      true, {.max_streams = 100});
+      true, WithLimits([](serve::HttpLimits& limits) { limits.max_streams = 100; }));
   const auto transport = TransportTo(server->port());
   std::vector<std::unique_ptr<BodyStream>> bodies;
   for (int i = 0; i < kStreams; ++i) {
@@ -409,7 +415,7 @@ TEST(Contract9Connections, MoreStreamsThanTheServerAllowsOpenAnotherConnection) 
         ++streams;
         exchange->OnClose([exchange] {});
       },
-      true, {.max_streams = 10});
+      true, WithLimits([](serve::HttpLimits& limits) { limits.max_streams = 10; }));
   const auto transport = TransportTo(server->port());
   ASSERT_TRUE(transport->RoundTrip(Patient(), Get("/get")));
   std::vector<std::unique_ptr<BodyStream>> bodies;

@@ -82,14 +82,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   World world;
   auto changes = std::make_shared<Changes>();
   auto options = std::make_shared<kube::serve::HttpServerOptions>();
-  options->max_body_bytes = 1000;
-  options->max_header_bytes = 4096;
-  options->max_streams = 20;
+  options->limits.max_body_bytes = 1000;
+  options->limits.max_header_bytes = 4096;
+  options->limits.max_streams = 20;
+  options->limits.max_control_frames = 1000;
   kube::serve::SessionContext context{.options = options,
                                       .handler = std::make_shared<const kube::serve::HttpServer::Handler>(
                                           [&world](const std::shared_ptr<HttpExchange>& e) { world.Handle(e); }),
                                       .waker = changes,
                                       .peer = "peer",
+                                      .peer_group = "group",
                                       .client_certificate = std::nullopt};
   const bool http2 = data[0] == 1;
   std::unique_ptr<Session> session = http2 ? MakeHttp2Session(std::move(context)) : MakeHttp1Session(std::move(context));

@@ -26,12 +26,14 @@
 #include "kube/base/export.h"
 #include "kube/base/result.h"
 #include "kube/serve/certificate.h"
+#include "kube/serve/tls_policy.h"
 
 namespace kube::apiserver {
 
 struct ApiServerOptions {
   std::uint16_t port = 0;  // 0: a free one
   bool http = false;       // plain HTTP: no certificates, and who shows no credentials is the administrator (kubectl sends none there)
+  serve::TlsPolicy tls{};  // versions and cipher suites, without `http`
   // Also alpha and beta versions of the built-in kinds.
   bool all_versions = false;
   // Garbage collection and namespace deletion, as the controller manager of a real cluster does them.

@@ -29,7 +29,9 @@
 #include "kube/control/controller.h"
 #include "kube/control/event_recorder.h"
 #include "kube/control/leader_election.h"
+#include "kube/serve/http_limits.h"
 #include "kube/serve/metrics_registry.h"
+#include "kube/serve/tls_policy.h"
 
 namespace kube {
 
@@ -40,6 +42,18 @@ namespace kube {
 //   kSkip   nobody is asked.
 // Where the server cannot say (it has no such reviews, or does not answer), that is logged once, and the manager goes on in any case.
 enum class Preflight : std::uint8_t { kWarn, kFail, kSkip };
+
+// The reviews that protect /metrics: anyone who reaches the port can ask for one, by showing a token.
+struct MetricsReviewLimits {
+  // Tokens of users, and what these may do, that are remembered. What was refused has a memory of its own, so that it displaces nothing.
+  std::size_t remembered = 1000;
+  std::size_t remembered_refusals = 256;
+  std::size_t max_waiting = 100;  // requests that wait for a review; those of the peer with most are refused with 503 beyond it
+  std::size_t max_waiting_per_peer = 10;
+  // New reviews that one peer may cause in a second, and at once; more are refused with 429. Tokens that are remembered are free.
+  double per_second_per_peer = 5;
+  double burst_per_peer = 20;
+};
 
 struct ManagerOptions {
   // None: this program works at once, and must be the only one.
@@ -72,8 +86,16 @@ struct ManagerOptions {
   // nonResourceURL /metrics); answers are remembered for a while. Otherwise 401 and 403. Not without metrics_secure where others listen.
   bool metrics_authorization = false;
   bool debug_endpoint = true;  // /debug/
+  // What TokenReviews and SubjectAccessReviews may cost with metrics_authorization.
+  MetricsReviewLimits metrics_reviews{};
   // /debug/log-level, with debug_endpoint: PUT changes what is logged. Who may reach the server may do that: protect it.
   bool log_level_endpoint = false;
+
+  // ---- Both servers ----
+  // What clients may cost. The defaults are safe on ports that anyone can reach; HTTP/2 is off.
+  serve::HttpLimits server_limits{};
+  // Versions and cipher suites, with metrics_secure.
+  serve::TlsPolicy tls{};
 };
 
 // Something that runs beside controllers: returns when `ctx` stops. Returning earlier with an error ends the manager.

@@ -24,6 +24,8 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/serve/http_limits.h"
+#include "kube/serve/tls_policy.h"
 
 namespace kube::serve {
 
@@ -60,9 +62,10 @@ struct HttpRequest {
   std::string query;   // as sent, without '?'
   HttpHeaders headers;
   std::string body;
-  bool body_too_large = false;  // beyond HttpServerOptions::max_body_bytes; `body` is then empty
+  bool body_too_large = false;  // beyond HttpLimits::max_body_bytes; `body` is then empty
   std::optional<ClientCertificate> client_certificate;
-  std::string peer;  // "127.0.0.1:51234"
+  std::string peer;        // "127.0.0.1:51234"
+  std::string peer_group;  // the clients that limits take for one: "127.0.0.1", "2001:db8::/64"
   int http_major = 1;
 };
 
@@ -95,6 +98,8 @@ class KUBE_EXPORT UpgradedStream {
 class KUBE_EXPORT HttpExchange {
  public:
   virtual ~HttpExchange();
+  // Valid for as long as the handler holds the exchange. Its memory is freed when the handler lets go of it, even if the client has not
+  // taken the answer yet.
   virtual const HttpRequest& request() const = 0;
 
   // The whole answer at once.
@@ -136,30 +141,27 @@ struct HttpServerOptions {
   std::string address = "127.0.0.1";  // an IP address
   std::uint16_t port = 0;             // 0: a free one
   std::optional<HttpTlsOptions> tls;
+  TlsPolicy tls_policy{};  // also for certificates that SetTls brings
   int io_threads = 2;
-  std::size_t max_body_bytes = std::size_t{3} << 20;
-  std::size_t max_header_bytes = std::size_t{1} << 20;
-  std::chrono::milliseconds header_timeout = std::chrono::seconds(32);  // from the first byte of a request to the end of its headers
-  std::chrono::milliseconds body_timeout = std::chrono::seconds(60);    // from there to the end of its body
-  std::chrono::milliseconds idle_timeout = std::chrono::seconds(90);    // between requests
-  std::uint32_t max_streams = 2500;                                     // HTTP/2 streams at a time per connection
+  HttpLimits limits{};  // safe for health and metrics; HttpLimits::ForApi() for more
 };
 
 // Destroying it stops it: the port is closed, answers under way are aborted, threads are joined. Not on one of its own threads. Exchanges
 // and upgraded streams may outlive it.
 //
-// What it does by itself: 400, 431, 501 and 505 for what is no HTTP; 500 for a handler that throws; closes connections that take too long
-// to send a request, or idle for too long.
+// What it does by itself: 400, 431, 501 and 505 for what is no HTTP; 500 for a handler that throws; closes connections that exceed a limit
+// or a deadline of HttpLimits.
 class KUBE_EXPORT HttpServer {
  public:
   using Handler = std::function<void(const std::shared_ptr<HttpExchange>&)>;
 
-  // Errors: kConfig for a bad certificate, kTransport where the port cannot be had.
+  // Errors: kConfig for a bad certificate, kInvalid for a bad TlsPolicy, kTransport where the port cannot be had.
   static Result<std::unique_ptr<HttpServer>> Start(HttpServerOptions options, Handler handler);
   ~HttpServer();
 
   std::uint16_t port() const;
   std::size_t connections() const;  // that are open now
+  HttpUsage usage() const;          // of what HttpLimits bounds; from any thread
 
   // Another certificate for connections that come from now on; those that are open keep theirs. From any thread.
   // Errors: kConfig for one that is not usable: the old one stays. kInvalid where the server has no TLS.
