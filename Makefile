@@ -34,7 +34,7 @@ configure = cmake --preset $(1) -B $(BUILD)/$(1) -Wno-dev --log-level=NOTICE
 build = cmake --build $(BUILD)/$(1) -j $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build control-plane newest-control-plane test test-slow test-full demo bench bench-peers bench-auto-expose bench-growth lint format generate-api fuzz install clean
+.PHONY: help deps build control-plane newest-control-plane test test-slow test-full demo bench bench-peers bench-auto-expose bench-growth bench-ports lint format generate-api fuzz install clean
 
 help:  ## list the targets
 	@echo "kubexx: Kubernetes for C++20. Targets:"
@@ -112,6 +112,11 @@ bench-auto-expose: deps newest-control-plane  ## auto-expose beside the same job
 	@$(call build,release) --target kubexx auto-expose
 	@scripts/build-peers controller-runtime > /dev/null || true
 	@python3 -B bench/peers/auto_expose.py --build $(BUILD)/release --out $(BUILD)/bench --count $(COUNT) --rounds $(ROUNDS)
+
+bench-ports: deps  ## attacks on the ports of auto-expose: its memory, and how long a scrape takes meanwhile (ATTACK_SECONDS=10)
+	@$(call configure,release)
+	@$(call build,release) --target kubexx auto-expose bench_ports_attacker
+	@python3 -B bench/ports/run.py --build $(BUILD)/release --seconds $(or $(ATTACK_SECONDS),10)
 
 bench-growth: deps  ## what an informer costs with 5,000 to 150,000 pods, on the embedded server
 	@$(call configure,release)

@@ -1,0 +1,116 @@
+// Attacks on the ports of a manager that anyone in the cluster can reach. The attackers are a process of their own; while they are at it,
+// the server's own gauges stay within their bounds, and a scrape with a good token is answered. How much memory the process has and how
+// long the scrape takes is a matter of bench/ports.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/helper_test_util.h"
+#include "control/manager_test_util.h"
+
+namespace kube::internal {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Case {
+  std::string mode;
+  bool tls = false;
+  std::string from = "127.0.0.2";  // 127.0.0.1: the address of the scraper, too
+};
+
+// The value of a series in the text of /metrics; -1 where it is not there.
+double ValueOf(const std::string& text, const std::string& series) {
+  const std::size_t at = text.find("\n" + series + " ");
+  return at == std::string::npos ? -1 : std::strtod(text.c_str() + at + series.size() + 2, nullptr);
+}
+
+class PortsAttackTest : public ManagerServerTest, public ::testing::WithParamInterface<Case> {
+ protected:
+  // HTTP/2 is on, so that there is more to attack. Every time limit is the default.
+  ManagerOptions Options() const {
+    ManagerOptions options{.metrics_bind_address = "127.0.0.1:0",
+                           .health_probe_bind_address = "127.0.0.1:0",
+                           .metrics_secure = GetParam().tls,
+                           .metrics_authorization = true};
+    options.server_limits.http2 = true;
+    return options;
+  }
+  // As Prometheus does it, with a connection that lives on; its clients try again where the server closed it.
+  static std::shared_ptr<Transport> Scraper(std::uint16_t port) {
+    ClientConfig config;
+    config.host = std::string(GetParam().tls ? "https" : "http") + "://127.0.0.1:" + std::to_string(port);
+    config.tls.insecure = GetParam().tls;
+    return Client::FromConfig(config, {.max_retries = 3}).value().transport();
+  }
+};
+
+TEST_P(PortsAttackTest, BoundsHoldAndTheScrapeIsAnswered) {
+  Manager manager(*client_, Options());
+  RunningManager running(manager);
+  ASSERT_TRUE(Eventually([&] { return manager.metrics_port() != 0 && manager.health_port() != 0; }));
+  const std::string token = server_->AddUser("prometheus");
+  const std::shared_ptr<Transport> scraper = Scraper(manager.metrics_port());
+  ASSERT_THAT(AskServer(scraper, "GET", "/metrics", token), StartsWith("200 "));
+  const serve::HttpLimits limits = Options().server_limits;
+  // An answer, and a read, may come on top.
+  const double most_bytes = static_cast<double>(limits.max_bytes_per_peer) * (GetParam().from == "127.0.0.1" ? 1 : 2) + 512 * 1024;
+
+  std::vector<Helper> attackers;
+  for (const std::uint16_t port : {manager.metrics_port(), manager.health_port()}) {
+    std::vector<std::string> argv = {"ports_attacker", std::to_string(port), GetParam().mode, "--from=" + GetParam().from};
+    if (GetParam().tls && port == manager.metrics_port()) argv.emplace_back("--tls");
+    attackers.push_back(StartHelper(argv));
+    ASSERT_NE(attackers.back().process, nullptr);
+    ASSERT_THAT(attackers.back().line, StartsWith("ready: "));
+    if (attackers.back().line.find("limit") != std::string::npos) std::printf("scaled down: %s", attackers.back().line.c_str());
+  }
+
+  // While the attack goes on. A new connection has to get through, as well as an old one.
+  int old_answered = 0;
+  for (int i = 0; i < 5; ++i) {
+    std::string text;
+    EXPECT_TRUE(Eventually([&] {
+      text = AskServer(Scraper(manager.metrics_port()), "GET", "/metrics", token);
+      return text.starts_with("200 ");
+    })) << text;
+    for (const std::string server : {"metrics", "health"}) {
+      EXPECT_LE(ValueOf(text, "kubexx_http_server_bytes_held{server=\"" + server + "\"}"), most_bytes);
+      EXPECT_GE(ValueOf(text, "kubexx_http_server_bytes_held{server=\"" + server + "\"}"), 0);
+      EXPECT_LE(ValueOf(text, "kubexx_http_server_connections{server=\"" + server + "\"}"), static_cast<double>(limits.max_connections));
+    }
+    if (AskServer(scraper, "GET", "/metrics", token).starts_with("200 ")) ++old_answered;
+    EXPECT_TRUE(Eventually([&] { return AskServer(PlainTo(manager.health_port()), "GET", "/healthz").starts_with("200 "); }));
+  }
+  EXPECT_GE(old_answered, 1);
+  for (const Helper& attacker : attackers) attacker.process->Signal(SIGKILL);
+  // All of it is given back.
+  EXPECT_TRUE(Eventually([&] {
+    const std::string text = AskServer(scraper, "GET", "/metrics", token);
+    return ValueOf(text, "kubexx_http_server_connections{server=\"metrics\"}") <= 4 &&
+           ValueOf(text, "kubexx_http_server_bytes_held{server=\"metrics\"}") < 1 << 20;
+  }));
+  EXPECT_TRUE(running.Stop());
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.mode + (info.param.tls ? "Tls" : "Plain") + (info.param.from == "127.0.0.1" ? "SamePeer" : "");
+  std::erase(name, '-');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Attacks, PortsAttackTest,
+                         ::testing::Values(Case{"zero-window"}, Case{"zero-window", true}, Case{"zero-window", false, "127.0.0.1"},
+                                           Case{"slow-loris"}, Case{"slow-loris", false, "127.0.0.1"}, Case{"rapid-reset"},
+                                           Case{"continuation"}, Case{"idle"}, Case{"hello", true}, Case{"unread"}, Case{"tokens", true},
+                                           Case{"tokens", false, "127.0.0.1"}),
+                         NameOf);
+
+}  // namespace
+}  // namespace kube::internal
