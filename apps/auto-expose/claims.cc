@@ -1,8 +1,58 @@
 #include "claims.h"
 
+#include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace auto_expose {
+namespace {
+
+// Deeper paths share the key of their first segments: whoever makes a path of a million segments does not get a million keys.
+constexpr std::size_t kMaxSegments = 8, kMaxKeyPath = 512;
+constexpr std::size_t kMaxHost = 253;
+
+bool IsShared(std::string_view host, const std::optional<std::string>& shared_host) {
+  return host.empty() || (shared_host && host == *shared_host);
+}
+
+// Without the slash at the end; empty for the root.
+std::string_view NormalPath(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+bool IsAtOrBelow(std::string_view path, std::string_view parent) {
+  return path == parent || (path.starts_with(parent) && path.substr(parent.size()).starts_with('/'));
+}
+
+std::string_view KeyPath(std::string_view path) {
+  path = NormalPath(path.substr(0, kMaxKeyPath));
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < kMaxSegments && at != std::string_view::npos; ++i) at = path.find('/', at + 1);
+  return path.substr(0, at);
+}
+
+// Calls f with "b.c" and "c" for "a.b.c", and for "*.b.c" too.
+template <typename F>
+void EachParent(std::string_view host, F f) {
+  for (std::size_t dot = host.find('.'); dot != std::string_view::npos; dot = host.find('.', dot + 1)) f(host.substr(dot + 1));
+}
+// Calls f with "/a/b" and "/a" for "/a/b/c".
+template <typename F>
+void EachAncestor(std::string_view path, F f) {
+  for (std::size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0; slash = path.rfind('/', slash - 1)) {
+    f(path.substr(0, slash));
+  }
+}
+
+std::string Key(char kind, std::string_view host, std::string_view path = {}) {
+  std::string key(1, kind);
+  key.append(host);
+  if (kind == '|' || kind == '^') key.append("|").append(path);
+  return key;
+}
+
+}  // namespace
 
 Claimant Claimant::Of(const Workload& workload) {
   return {workload.metadata.creation_timestamp,
@@ -20,20 +70,178 @@ bool operator<(const Claimant& a, const Claimant& b) {
   return order(a) < order(b);
 }
 
-std::optional<Claimant> WinnerOver(const Claimant& self, const std::vector<Claimant>& claimants) {
-  const Claimant* winner = &self;
-  for (const Claimant& other : claimants) {
-    // A cache may have another version of `self`, even one before it was deleted and made anew.
-    const bool is_self = other.kind == self.kind && other.key == self.key;
-    if (!is_self && other < *winner) winner = &other;
+// '=' host or wildcard, '<' a domain that it is below, '|' host and path, '^' host and a path that it is below.
+std::vector<std::string> StoredKeys(const Claim& claim, const std::optional<std::string>& shared_host) {
+  std::vector<std::string> keys;
+  if (claim.host.size() > kMaxHost) return keys;
+  if (IsShared(claim.host, shared_host)) {
+    const std::string_view path = KeyPath(claim.path);
+    keys.push_back(Key('|', claim.host, path));
+    EachAncestor(path, [&](std::string_view parent) { keys.push_back(Key('^', claim.host, parent)); });
+  } else {
+    keys.push_back(Key('=', claim.host));
   }
-  if (winner == &self) return std::nullopt;
-  return *winner;
+  EachParent(claim.host, [&](std::string_view domain) { keys.push_back(Key('<', domain)); });
+  return keys;
 }
 
-void Yield(Plan& plan, const Claimant& winner) {
-  plan.problems.push_back({"HostConflict", plan.url + " belongs to " + winner.ToString() + ", which is older: set annotation " +
-                                               std::string(kAnnotationPrefix) + "host or " + std::string(kAnnotationPrefix) + "path"});
+std::vector<std::string> LookupKeys(const Claim& claim, const std::optional<std::string>& shared_host) {
+  std::vector<std::string> keys;
+  if (claim.host.size() > kMaxHost) return keys;
+  if (IsShared(claim.host, shared_host)) {
+    const std::string_view path = KeyPath(claim.path);
+    keys.push_back(Key('|', claim.host, path));
+    if (!path.empty()) keys.push_back(Key('^', claim.host, path));
+    EachAncestor(path, [&](std::string_view parent) { keys.push_back(Key('|', claim.host, parent)); });
+  } else if (claim.host.starts_with("*.")) {
+    keys.push_back(Key('<', std::string_view(claim.host).substr(2)));
+  } else {
+    keys.push_back(Key('=', claim.host));
+  }
+  EachParent(claim.host, [&](std::string_view domain) { keys.push_back(Key('=', std::string("*.").append(domain))); });
+  return keys;
+}
+
+bool Conflict(std::string_view ns, const Claim& claim, std::string_view other_ns, const Claim& other,
+              const std::optional<std::string>& shared_host) {
+  const std::string_view path = NormalPath(claim.path), other_path = NormalPath(other.path);
+  if (ns == other_ns) return claim.host == other.host && path == other_path;
+  if (!HostsOverlap(claim.host, other.host)) return false;
+  if (claim.in_zone && (claim.host != other.host || (IsShared(claim.host, shared_host) && path != other_path))) return false;
+  if (claim.host != other.host || !IsShared(claim.host, shared_host)) return true;
+  // The root of a shared host is what answers when nothing else does: it takes nobody's place, except another root's.
+  if (path.empty() || other_path.empty()) return path == other_path;
+  return IsAtOrBelow(path, other_path) || IsAtOrBelow(other_path, path);
+}
+
+std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, const Claim& claim, const Grant* own, const Sources& sources,
+                                                         const std::set<std::string>& gone, std::optional<Blocker>* contested) const {
+  const std::string_view ns = self.key.ns.view();
+  // Against other namespaces it is enough to have the host.
+  const bool has_exactly = own != nullptr && own->claim.host == claim.host && NormalPath(own->claim.path) == NormalPath(claim.path);
+  bool has_host = has_exactly;
+  if (own != nullptr && !has_host) {
+    const bool same = own->claim.host == claim.host, covers = own->claim.host.starts_with("*.") && !claim.host.starts_with("*.");
+    has_host = IsShared(claim.host, shared_host_)
+                   ? same && !NormalPath(own->claim.path).empty() && IsAtOrBelow(NormalPath(claim.path), NormalPath(own->claim.path))
+                   : same || (covers && HostsOverlap(own->claim.host, claim.host));
+  }
+  const auto has = [&](std::string_view other_ns) { return other_ns == ns ? has_exactly : has_host; };
+
+  for (const std::string& key : LookupKeys(claim, shared_host_)) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) continue;
+    for (const Id& id : found->second) {
+      if (id.first == self.kind && id.second == self.key) continue;
+      const Grant& grant = grants_.at(id);
+      if (gone.count(grant.uid.str()) != 0 || has(id.second.ns.view())) continue;
+      if (!Conflict(ns, claim, id.second.ns.view(), grant.claim, shared_host_)) continue;
+      return Blocker{.what = id.first.str() + " " + id.second.ToString(),
+                     .ns = id.second.ns.str(),
+                     .owner = ChildOwner{id.first, id.second, grant.uid}};
+    }
+  }
+  std::optional<Blocker> found;
+  sources.holders(claim, [&](const Holder& holder) {
+    if ((!holder.controller.empty() && holder.controller == self.uid) || (holder.owner && gone.count(holder.owner->uid.str()) != 0))
+      return false;
+    // That a name of the workload's children is taken is told as such.
+    if (holder.key.ns == self.key.ns && holder.key.name == ChildName(self.key.name)) return false;
+    if (!Conflict(ns, claim, holder.key.ns.view(), holder.claim, shared_host_)) return false;
+    Blocker blocker{.what = holder.kind + " " + holder.key.ToString(), .ns = holder.key.ns.str(), .owner = holder.owner};
+    if (!has(holder.key.ns.view())) {
+      found = std::move(blocker);
+      return true;
+    }
+    if (contested != nullptr && !*contested) *contested = std::move(blocker);
+    return false;
+  });
+  return found;
+}
+
+std::optional<ClaimBoard::Blocker> ClaimBoard::ElderOf(const Claimant& self, const Claim& claim, const Grant* own, const Sources& sources,
+                                                       const std::set<std::string>& gone) const {
+  std::optional<Blocker> found;
+  sources.rivals(claim, self, [&](const Rival& rival) {
+    // The callback runs within the call, under the caller's lock.
+    mu_.AssertHeld();
+    if ((rival.who.kind == self.kind && rival.who.key == self.key) || !(rival.who < self) || gone.count(rival.who.uid.str()) != 0) {
+      return false;
+    }
+    if (!Conflict(self.key.ns.view(), claim, rival.who.key.ns.view(), rival.claim, shared_host_)) return false;
+    // Who has the host does not wait for another namespace that lacks it.
+    if (own != nullptr && own->claim.host == claim.host && rival.who.key.ns != self.key.ns) return false;
+    // Who has it already was found as a holder, and who cannot have it is in nobody's way.
+    const auto granted = grants_.find({rival.who.kind, rival.who.key});
+    const Grant* theirs = granted != grants_.end() && granted->second.uid == rival.who.uid ? &granted->second : nullptr;
+    if (theirs != nullptr && theirs->claim == rival.claim) return false;
+    if (BlockerOf(rival.who, rival.claim, theirs, sources, gone, nullptr)) return false;
+    found = Blocker{.what = rival.who.ToString(),
+                    .ns = rival.who.key.ns.str(),
+                    .wants = true,
+                    .owner = ChildOwner{rival.who.kind, rival.who.key, rival.who.uid}};
+    return true;
+  });
+  return found;
+}
+
+ClaimBoard::Answer ClaimBoard::Take(const Claimant& self, const Claim& claim, const Sources& sources, const std::set<std::string>& gone) {
+  kube::MutexLock lock(mu_);
+  const Id id{self.kind, self.key};
+  const auto found = grants_.find(id);
+  const Grant* own = found != grants_.end() && found->second.uid == self.uid ? &found->second : nullptr;
+  Answer answer;
+  answer.blocker = BlockerOf(self, claim, own, sources, gone, &answer.contested);
+  if (answer.blocker) return answer;
+  if (own == nullptr || own->claim != claim) answer.blocker = ElderOf(self, claim, own, sources, gone);
+  if (answer.blocker) return answer;
+  Put(id, {self.uid, claim});
+  return answer;
+}
+
+void ClaimBoard::Release(const kube::String& kind, const kube::ObjectKey& key, const kube::String& uid) {
+  kube::MutexLock lock(mu_);
+  const Id id{kind, key};
+  const auto found = grants_.find(id);
+  if (found != grants_.end() && (uid.empty() || found->second.uid == uid)) Erase(id);
+}
+
+void ClaimBoard::Seed(const ChildOwner& owner, const Claim& claim) {
+  kube::MutexLock lock(mu_);
+  const Id id{owner.kind, owner.key};
+  if (grants_.count(id) == 0) Put(id, {owner.uid, claim});
+}
+
+std::optional<Claim> ClaimBoard::Held(const kube::String& kind, const kube::ObjectKey& key) const {
+  kube::MutexLock lock(mu_);
+  const auto found = grants_.find({kind, key});
+  return found == grants_.end() ? std::nullopt : std::optional(found->second.claim);
+}
+
+void ClaimBoard::Put(const Id& id, Grant grant) {
+  Erase(id);
+  for (const std::string& key : StoredKeys(grant.claim, shared_host_)) by_key_[key].insert(id);
+  grants_.emplace(id, std::move(grant));
+}
+
+void ClaimBoard::Erase(const Id& id) {
+  const auto found = grants_.find(id);
+  if (found == grants_.end()) return;
+  for (const std::string& key : StoredKeys(found->second.claim, shared_host_)) {
+    const auto bucket = by_key_.find(key);
+    if (bucket == by_key_.end()) continue;
+    bucket->second.erase(id);
+    if (bucket->second.empty()) by_key_.erase(bucket);
+  }
+  grants_.erase(found);
+}
+
+void Yield(Plan& plan, const ClaimBoard::Blocker& blocker, std::string_view ns) {
+  const std::string who = blocker.ns == ns ? blocker.what : "another namespace";
+  plan.problems.push_back({"HostConflict",
+                           plan.url + (blocker.wants ? " is wanted by " + who + ", which is older" : " belongs to " + who) +
+                               ": set annotation " + std::string(kAnnotationPrefix) + "host or " + std::string(kAnnotationPrefix) + "path",
+                           true});
   plan.ingress.reset();
   plan.route.reset();
   plan.url.clear();

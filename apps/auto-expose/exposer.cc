@@ -5,19 +5,22 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <ostream>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "apply.h"
+#include "children.h"
 #include "claims.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
-#include "kube/client/pager.h"
 #include "kube/control/cached_client.h"
 #include "kube/control/controller.h"
 #include "kube/control/desired_state.h"
 #include "kube/control/event_recorder.h"
+#include "kube/meta/owner_reference.h"
 #include "plan.h"
 
 namespace auto_expose {
@@ -34,13 +37,19 @@ using kube::String;
 using kube::apps::v1::DaemonSet;
 using kube::apps::v1::Deployment;
 using kube::apps::v1::StatefulSet;
+using kube::core::v1::Namespace;
 using kube::core::v1::Service;
 using kube::networking::v1::Ingress;
 
-constexpr const char* kSet = "auto-expose";
 constexpr std::chrono::seconds kLookAgainForKind{15};
+// A claim may become free without a change that a watch reports: its holder failed to use it.
+constexpr std::chrono::minutes kLookAgainForClaim{1};
+// The watch of namespaces is behind that of workloads.
+constexpr std::chrono::seconds kLookAgainForNamespace{1};
 constexpr const char* kClaimIndex = "auto-expose/claim";
 constexpr const char* kChildIndex = "auto-expose/child";
+constexpr const char* kHolderIndex = "auto-expose/holder";
+constexpr int kMaxGone = 16;  // leftovers of deleted workloads that one claim looks past
 
 std::string ChildKey(std::string_view ns, std::string_view child) { return std::string(ns).append("/").append(child); }
 
@@ -75,26 +84,93 @@ struct Shared {
   kube::CachedClient client;
   kube::EventRecorder events{};
   std::shared_ptr<kube::serve::MetricsRegistry> metrics{};
-  // For each kind that is exposed: who wants this claim, from its cache.
-  std::vector<std::function<void(std::string_view claim, std::vector<Claimant>& out)>> claimants{};
+  ClaimBoard board;
   kube::SharedInformer<Service> services;
   kube::SharedInformer<Ingress> ingresses;
-  std::optional<kube::SharedInformer<kube::DynamicObject>> routes{};  // of the gateway
-  std::optional<kube::RestMapper> mapper{};
+  std::optional<kube::SharedInformer<kube::DynamicObject>> routes{};
+  std::optional<kube::SharedInformer<Namespace>> namespaces{};  // none: this program sees one namespace only
+  std::optional<kube::RestMapper> mapper{};                     // of the gateway
+  // For each kind that is exposed, from its cache: which workloads ask for something that overlaps, and whether one is gone for sure.
+  std::vector<std::function<bool(const Claim& claim, const Claimant& self, const std::function<bool(const ClaimBoard::Rival&)>& visit)>>
+      rivals{};
+  std::map<String, std::function<Result<bool>(const Context& ctx, const ChildOwner& owner)>> gone_of_kind{};
   GoneWorkloads gone{};
-};
+  kube::Mutex seed_mu{};
+  bool ingresses_seeded KUBE_GUARDED_BY(seed_mu) = false;
+  bool routes_seeded KUBE_GUARDED_BY(seed_mu) = false;
 
-template <typename T>
-kube::DesiredState<T> Desired(const kube::Client& client, const T& workload, const Settings& settings, const Plan& plan, bool dry_run,
-                              const std::optional<kube::RestMapper>& mapper = {}) {
-  kube::DesiredState<T> desired(client, workload, {.field_manager = kFieldManager, .name = kSet, .dry_run = dry_run, .mapper = mapper});
-  desired.template Manage<Service, Ingress>();
-  if (settings.exposure == Exposure::kGateway) desired.Manage(kHttpRoute);
-  if (plan.service) desired.Want(*plan.service);
-  if (plan.ingress) desired.Want(*plan.ingress);
-  if (plan.route) desired.Want(*plan.route);
-  return desired;
-}
+  // As far as the cache knows.
+  NamespacePolicy CachedPolicyOf(const String& ns) const {
+    const Ptr<Namespace> found = namespaces && namespaces->HasSynced() ? namespaces->indexer().Get({"", ns}) : nullptr;
+    return found == nullptr ? NamespacePolicy{} : NamespacePolicy::Of(found->metadata.annotations);
+  }
+  // Nothing if the cache does not have the namespace yet. Errors: it is there, and cannot be read.
+  Result<std::optional<NamespacePolicy>> PolicyOf(const Context& ctx, const String& ns) const {
+    if (!namespaces || !namespaces->HasSynced()) return std::optional<NamespacePolicy>(NamespacePolicy{});
+    const Result<Ptr<Namespace>> found = client.Get<Namespace>(ctx, {"", ns});
+    if (found) return std::optional(NamespacePolicy::Of((*found)->metadata.annotations));
+    if (kube::IsNotFound(found.error())) return std::optional<NamespacePolicy>();
+    return found.error();
+  }
+
+  ClaimBoard::Sources Sources() const {
+    return {.holders = [this](const Claim& claim, const auto& visit) { VisitHolders(claim, visit); },
+            .rivals =
+                [this](const Claim& claim, const Claimant& self, const auto& visit) {
+                  for (const auto& of_kind : rivals) {
+                    if (of_kind(claim, self, visit)) return;
+                  }
+                }};
+  }
+  void VisitHolders(const Claim& claim, const std::function<bool(const ClaimBoard::Holder&)>& visit) const {
+    std::set<std::pair<std::string_view, ObjectKey>> seen;
+    // True: that is enough.
+    const auto show = [&](std::string_view kind, const kube::meta::v1::ObjectMeta& metadata, const auto& object) {
+      if (!seen.emplace(kind, kube::KeyOf(metadata)).second) return false;
+      const kube::meta::v1::OwnerReference* controller = kube::FindController(metadata.owner_references);
+      ClaimBoard::Holder holder{std::string(kind), kube::KeyOf(metadata), OwnerOf(metadata),
+                                controller == nullptr ? String() : controller->uid};
+      for (Claim& one : ClaimsOf(object)) {
+        if (!HostsOverlap(one.host, claim.host)) continue;
+        holder.claim = std::move(one);
+        if (visit(holder)) return true;
+      }
+      return false;
+    };
+    for (const std::string& key : LookupKeys(claim, board.shared_host())) {
+      if (const Result<std::vector<Ptr<Ingress>>> found = ingresses.indexer().ByIndex(kHolderIndex, key)) {
+        for (const Ptr<Ingress>& ingress : *found) {
+          if (show("Ingress", ingress->metadata, *ingress)) return;
+        }
+      }
+      if (!routes) continue;
+      if (const Result<std::vector<Ptr<kube::DynamicObject>>> found = routes->indexer().ByIndex(kHolderIndex, key)) {
+        for (const Ptr<kube::DynamicObject>& route : *found) {
+          if (show("HTTPRoute", route->metadata(), *route)) return;
+        }
+      }
+    }
+  }
+
+  // Once the caches are complete: who has an Ingress or a route now holds its claim. Later only grants count, so that nobody gets a claim
+  // by editing an Ingress.
+  void SeedBoard() {
+    kube::MutexLock lock(seed_mu);
+    const auto seed = [&](const kube::meta::v1::ObjectMeta& metadata, const std::vector<Claim>& claims) {
+      const std::optional<ChildOwner> owner = OwnerOf(metadata);
+      if (!owner || claims.empty() || gone_of_kind.count(owner->kind) == 0 || !metadata.deletion_timestamp.IsZero()) return;
+      board.Seed(*owner, claims.front());
+    };
+    if (!ingresses_seeded && ingresses.HasSynced()) {
+      for (const Ptr<Ingress>& ingress : ingresses.indexer().List()) seed(ingress->metadata, ClaimsOf(*ingress));
+      ingresses_seeded = true;
+    }
+    if (!routes_seeded && routes && routes->HasSynced()) {
+      for (const Ptr<kube::DynamicObject>& route : routes->indexer().List()) seed(route->metadata(), ClaimsOf(*route));
+      routes_seeded = true;
+    }
+  }
+};
 
 template <typename T>
 class KindExposer {
@@ -107,67 +183,239 @@ class KindExposer {
     Result<std::vector<ObjectKey>> keys = workloads_.indexer().KeysByIndex(kChildIndex, ChildKey(ns, child));
     return keys ? *std::move(keys) : std::vector<ObjectKey>{};
   }
-  // Which ones want what this workload wants.
+  // Which ones ask for something that overlaps with one of these.
+  std::vector<ObjectKey> Rivals(const std::vector<Claim>& claims) const {
+    std::set<ObjectKey> keys;
+    for (const Claim& claim : claims) {
+      for (const std::string& key : LookupKeys(claim, shared_->board.shared_host())) {
+        const Result<std::vector<ObjectKey>> found = workloads_.indexer().KeysByIndex(kClaimIndex, key);
+        if (found) keys.insert(found->begin(), found->end());
+      }
+    }
+    return {keys.begin(), keys.end()};
+  }
+  // Which ones ask for something that overlaps with what this workload asks for.
   template <typename Other>
-  std::vector<ObjectKey> Rivals(const Other& workload) const {
-    const std::string claim = PlanFor(WorkloadOf(workload), shared_->settings).claim;
-    if (claim.empty()) return {};
-    Result<std::vector<ObjectKey>> keys = workloads_.indexer().KeysByIndex(kClaimIndex, claim);
+  std::vector<ObjectKey> RivalsOf(const Other& workload) const {
+    const std::optional<Claim> wish = PlanFor(WorkloadOf(workload), shared_->settings).wish;
+    return wish ? Rivals({*wish}) : std::vector<ObjectKey>{};
+  }
+  std::vector<ObjectKey> OfNamespace(const String& ns) const {
+    Result<std::vector<ObjectKey>> keys = workloads_.indexer().KeysByIndex(kube::kNamespaceIndex, ns.view());
     return keys ? *std::move(keys) : std::vector<ObjectKey>{};
   }
 
   Result<Action> Reconcile(const Context& ctx, const kube::Request& request) const {
+    shared_->SeedBoard();
+    const String kind = kube::GvkOf<T>().kind;
     const Result<Ptr<T>> found = shared_->client.template Get<T>(ctx, request.key);
-    // Gone: its children go with it, they have owner references.
-    if (!found) return kube::IsNotFound(found.error()) ? Result<Action>(Action::Done()) : found.error();
+    if (!found) {
+      // Any other error than this: the workload is there, and cannot be read. It keeps what it has.
+      if (!kube::IsNotFound(found.error())) return found.error();
+      // Gone: its children go with it, they have owner references.
+      shared_->board.Release(kind, request.key);
+      return Action::Done();
+    }
     const T& workload = **found;
-    if (!workload.metadata.deletion_timestamp.IsZero()) return Action::Done();
+    const auto going = [&] {
+      shared_->board.Release(kind, request.key);
+      return Action::Done();
+    };
+    if (!workload.metadata.deletion_timestamp.IsZero()) return going();
     // Children go with their workload, and it is another watch that tells of its end: what was deleted with it must not come back.
-    if (shared_->gone.Has(workload.metadata.uid)) return Action::Done();
+    if (shared_->gone.Has(workload.metadata.uid)) return going();
     if (request.Has(kube::ChangeKind::kDeleted)) {
-      const Result<bool> there = IsThere(ctx, workload);
+      const Result<bool> there = IsThere(ctx, kube::KeyOf(workload), workload.metadata.uid);
       if (!there) return there.error();
-      if (!*there) return shared_->gone.Add(workload.metadata.uid), Action::Done();
+      if (!*there) return shared_->gone.Add(workload.metadata.uid), going();
     }
 
-    Plan plan = PlanFor(WorkloadOf(workload), shared_->settings);
-    if (!plan.claim.empty()) {
-      std::vector<Claimant> claimants;
-      for (const auto& of_kind : shared_->claimants) of_kind(plan.claim, claimants);
-      if (const std::optional<Claimant> winner = WinnerOver(Claimant::Of(WorkloadOf(workload)), claimants)) Yield(plan, *winner);
-    }
-    for (const Problem& problem : plan.problems) Warn(workload, problem.reason, problem.message);
-    if (plan.verdict == Plan::Verdict::kKeep || plan.verdict == Plan::Verdict::kIgnore) return Action::Done();
+    const Result<std::optional<NamespacePolicy>> of_namespace = shared_->PolicyOf(ctx, workload.metadata.namespace_);
+    if (!of_namespace) return of_namespace.error();
+    const NamespacePolicy policy = of_namespace->value_or(NamespacePolicy{});
+    Plan plan = PlanFor(WorkloadOf(workload), shared_->settings, policy);
+    // What the namespace allows is not known yet: nothing is removed for that.
+    if (!*of_namespace && IsRefused(plan, "HostNotAllowed")) return Action::RequeueAfter(kLookAgainForNamespace);
+    if (plan.verdict == Plan::Verdict::kIgnore) return going();
+    if (plan.verdict == Plan::Verdict::kKeep) return Keep(ctx, workload, plan, policy);
 
-    kube::DesiredState<T> desired = Desired(shared_->client, workload, shared_->settings, plan, false, shared_->mapper);
-    desired.ReadFrom(shared_->services.lister());
-    // Those may be missing, or not allowed: then the rest goes on, and the server says for each workload what it cannot have.
-    if (shared_->ingresses.HasSynced()) desired.ReadFrom(shared_->ingresses.lister());
-    if (shared_->routes && shared_->routes->HasSynced()) desired.ReadFrom(kHttpRoute, shared_->routes->lister());
-    const Result<kube::Changes> changes = desired.Apply(ctx);
+    // Without a list of Ingresses nobody knows which hosts are in use. HTTPRoutes of a gateway: the server says what is missing.
+    const bool blind = plan.ingress && !shared_->ingresses.HasSynced();
+    if (blind) {
+      plan.ingress.reset();
+      plan.url.clear();
+    } else if (plan.claim) {
+      if (Result<void> taken = TakeClaim(ctx, workload, plan); !taken) return taken.error();
+    } else {
+      shared_->board.Release(kind, request.key);
+    }
+    for (const Problem& problem : plan.problems) Warn(workload, problem);
+
+    const Result<kube::Changes> changes = ApplyPlan(ctx, shared_->client, workload, plan, Options(workload, blind));
     if (!changes) return changes.error();
-    return Report(workload, plan, *changes);
+    if (blind) {
+      Warn(workload, {"Failed", "ingresses.networking.k8s.io cannot be listed, so the hosts in use are not known: no Ingress is made"});
+    }
+    Result<Action> reported = Report(workload, plan, *changes);
+    if (!reported) return reported;
+    if (blind) return Action::RequeueAfter(kLookAgainForKind);
+    if (IsRefused(plan, "HostConflict")) return Action::RequeueAfter(kLookAgainForClaim);
+    return reported;
+  }
+
+  // Whether the workload of a child is gone for sure. Errors: those of asking the server.
+  Result<bool> IsGone(const Context& ctx, const ChildOwner& owner) const {
+    const Result<Ptr<T>> found = shared_->client.template Get<T>(ctx, owner.key);
+    if (found && (*found)->metadata.uid == owner.uid) return false;
+    if (!found && !kube::IsNotFound(found.error())) return false;
+    const Result<bool> there = IsThere(ctx, owner.key, owner.uid);
+    if (!there) return there.error();
+    return !*there;
   }
 
  private:
   // On the server. By a list: permission to watch is permission to list.
-  Result<bool> IsThere(const Context& ctx, const T& workload) const {
+  Result<bool> IsThere(const Context& ctx, const ObjectKey& key, const String& uid) const {
     const kube::Client& live = shared_->client;
-    const Result<kube::ObjectList<T>> found =
-        live.List<T>(ctx, {.ns = workload.metadata.namespace_.str(), .field_selector = "metadata.name=" + workload.metadata.name.str()});
+    const Result<kube::ObjectList<T>> found = live.List<T>(ctx, {.ns = key.ns.str(), .field_selector = "metadata.name=" + key.name.str()});
     if (!found) return found.error();
-    return std::any_of(found->items.begin(), found->items.end(), [&](const T& item) {
-      return item.metadata.uid == workload.metadata.uid && item.metadata.deletion_timestamp.IsZero();
-    });
+    return std::any_of(found->items.begin(), found->items.end(),
+                       [&](const T& item) { return item.metadata.uid == uid && item.metadata.deletion_timestamp.IsZero(); });
   }
 
-  void Warn(const T& workload, const std::string& reason, const std::string& message) const {
-    shared_->metrics->Add("auto_expose_problems_total", {{"reason", reason}});
-    shared_->events.Event(workload, EventType::kWarning, reason, "Expose", message);
+  static bool IsRefused(const Plan& plan, std::string_view reason) {
+    return std::any_of(plan.problems.begin(), plan.problems.end(), [&](const Problem& p) { return p.refused && p.reason == reason; });
+  }
+
+  // Takes the claim of the plan, or takes Ingress and route out of it.
+  Result<void> TakeClaim(const Context& ctx, const T& workload, Plan& plan) const {
+    const Claimant self = Claimant::Of(WorkloadOf(workload));
+    std::set<std::string> gone;
+    for (;;) {
+      const ClaimBoard::Answer answer = shared_->board.Take(self, *plan.claim, shared_->Sources(), gone);
+      if (!answer.blocker) {
+        if (answer.contested) plan.problems.push_back(Contested(plan, *answer.contested, self));
+        return {};
+      }
+      // What a deleted workload left behind is in nobody's way; but "not in the cache" is not enough to call it deleted.
+      if (const auto& owner = answer.blocker->owner; owner && gone.size() < kMaxGone && gone.count(owner->uid.str()) == 0) {
+        const auto of_kind = shared_->gone_of_kind.find(owner->kind);
+        const Result<bool> is_gone = of_kind == shared_->gone_of_kind.end() ? Result<bool>(false) : of_kind->second(ctx, *owner);
+        if (!is_gone) return is_gone.error();
+        if (*is_gone) {
+          gone.insert(owner->uid.str());
+          shared_->board.Release(owner->kind, owner->key, owner->uid);
+          continue;
+        }
+      }
+      kube::Logger("auto-expose")
+          .V(1)
+          .Info("Refused a host", {{"workload", self.ToString()}, {"host", plan.claim->host}, {"blocker", answer.blocker->what}});
+      shared_->board.Release(self.kind, self.key);
+      Yield(plan, *answer.blocker, self.key.ns.view());
+      return {};
+    }
+  }
+  static Problem Contested(const Plan& plan, const ClaimBoard::Blocker& other, const Claimant& self) {
+    const std::string who = other.ns == self.key.ns.view() ? other.what : "an object of another namespace";
+    return {"HostContested", plan.url + " is also in " + who + ", which auto-expose did not make or does not want: it stays here"};
+  }
+
+  ApplyOptions Options(const T& workload, bool keep_routes) const {
+    ApplyOptions options{.routes = shared_->settings.exposure == Exposure::kGateway, .keep_routes = keep_routes, .mapper = shared_->mapper};
+    options.caches.services = shared_->services.lister();
+    // Those may be missing, or not allowed: then the rest goes on, and the server says for each workload what it cannot have.
+    if (shared_->ingresses.HasSynced()) options.caches.ingresses = shared_->ingresses.lister();
+    if (shared_->routes && shared_->routes->HasSynced()) {
+      options.caches.routes = shared_->routes->lister();
+      // One of the time before --ingress was changed.
+      const Ptr<kube::DynamicObject> left =
+          shared_->routes->indexer().Get({workload.metadata.namespace_, String(ChildName(workload.metadata.name))});
+      options.routes = options.routes || (left != nullptr && IsControlledBy(left->metadata(), workload.metadata.uid));
+    }
+    return options;
+  }
+
+  // The annotations make no sense: the children stay as they are, as far as the policy allows them, and nothing leads to a Service that is
+  // not the workload's own. Its claim stays, too.
+  Result<Action> Keep(const Context& ctx, const T& workload, Plan& plan, const NamespacePolicy& policy) const {
+    const Workload plain = WorkloadOf(workload);
+    const Settings& settings = shared_->settings;
+    const ObjectKey key{workload.metadata.namespace_, String(ChildName(workload.metadata.name))};
+    const kube::Client& live = shared_->client;
+    std::vector<Problem> refused;
+    const auto add = [&](std::vector<Problem> more) { refused.insert(refused.end(), more.begin(), more.end()); };
+    const Ptr<Service> service = shared_->services.indexer().Get(key);
+    const bool own = service != nullptr && IsControlledBy(service->metadata, workload.metadata.uid);
+    if (own) add(RefusedOf(*service, plain, settings));
+    const bool drop_service = !refused.empty();
+    if (const Ptr<Ingress> cached = shared_->ingresses.HasSynced() ? shared_->ingresses.indexer().Get(key) : nullptr;
+        cached != nullptr && IsControlledBy(cached->metadata, workload.metadata.uid)) {
+      const Result<Ingress> ingress = live.Get<Ingress>(ctx, key);
+      if (!ingress && !kube::IsNotFound(ingress.error())) return ingress.error();
+      if (ingress) {
+        const Result<kube::DynamicObject> whole = kube::ToDynamic(*ingress);
+        if (!whole) return whole.error();
+        const Result<bool> by_default = IsDefaultClass(ctx, *ingress);
+        if (!by_default) return by_default.error();
+        add(RefusedOf(*ingress, *whole, plain, settings, policy, *by_default));
+      }
+    }
+    if (const Ptr<kube::DynamicObject> cached =
+            shared_->routes && shared_->routes->HasSynced() ? shared_->routes->indexer().Get(key) : nullptr;
+        cached != nullptr && IsControlledBy(cached->metadata(), workload.metadata.uid)) {
+      const Result<kube::DynamicObject> route = live.Resource(kHttpRoutes).Get(ctx, key);
+      if (!route && !kube::IsNotFound(route.error())) return route.error();
+      if (route) add(RefusedOf(*route, plain, settings, policy));
+    }
+    plan.problems.insert(plan.problems.end(), refused.begin(), refused.end());
+    for (const Problem& problem : plan.problems) Warn(workload, problem);
+    if (own && refused.empty()) return Action::Done();
+    if (!refused.empty()) shared_->board.Release(kube::GvkOf<T>().kind, kube::KeyOf(workload));
+    plan.why = "it has what is not allowed, and its annotations cannot be understood";
+    const Result<kube::Changes> changes = RemoveChildren(ctx, workload, drop_service, Options(workload, false));
+    if (!changes) return changes.error();
+    return Report(workload, plan, *changes);
+  }
+  // Ingress and HTTPRoute, and the Service with them.
+  Result<kube::Changes> RemoveChildren(const Context& ctx, const T& workload, bool with_service, const ApplyOptions& options) const {
+    kube::DesiredState<T> desired(shared_->client, workload, {.field_manager = kFieldManager, .name = kSet, .mapper = options.mapper});
+    desired.template Manage<Ingress>();
+    if (options.routes) desired.Manage(kHttpRoute);
+    if (with_service) desired.template Manage<Service>();
+    if (options.caches.ingresses) desired.ReadFrom(*options.caches.ingresses);
+    if (options.caches.routes) desired.ReadFrom(kHttpRoute, *options.caches.routes);
+    return desired.Apply(ctx);
+  }
+  // Whether the server may have put the class there itself. A role that cannot read classes does not know: the Ingress stays then.
+  Result<bool> IsDefaultClass(const Context& ctx, const Ingress& ingress) const {
+    if (!shared_->settings.ingress_class.empty() || !ingress.spec.ingress_class_name) return false;
+    const kube::Client& live = shared_->client;
+    const Result<kube::networking::v1::IngressClass> found =
+        live.Get<kube::networking::v1::IngressClass>(ctx, {"", *ingress.spec.ingress_class_name});
+    if (found) return found->metadata.annotations.Get("ingressclass.kubernetes.io/is-default-class") == "true";
+    if (kube::IsNotFound(found.error())) return false;
+    if (kube::IsForbidden(found.error())) return true;
+    return found.error();
+  }
+
+  void ReleaseIfUnused(const T& workload) const {
+    const ObjectKey key{workload.metadata.namespace_, String(ChildName(workload.metadata.name))};
+    const Ptr<Ingress> ingress = shared_->ingresses.indexer().Get(key);
+    if (ingress != nullptr && IsControlledBy(ingress->metadata, workload.metadata.uid)) return;
+    const Ptr<kube::DynamicObject> route = shared_->routes ? shared_->routes->indexer().Get(key) : nullptr;
+    if (route != nullptr && IsControlledBy(route->metadata(), workload.metadata.uid)) return;
+    shared_->board.Release(kube::GvkOf<T>().kind, kube::KeyOf(workload));
+  }
+
+  void Warn(const T& workload, const Problem& problem) const {
+    shared_->metrics->Add("auto_expose_problems_total", {{"reason", problem.reason}});
+    if (problem.refused) shared_->metrics->Add("auto_expose_refusals_total", {{"reason", problem.reason}});
+    shared_->events.Event(workload, EventType::kWarning, problem.reason, "Expose", problem.message);
   }
 
   Result<Action> Report(const T& workload, const Plan& plan, const kube::Changes& changes) const {
-    bool written = false, pruned = false;
+    bool written = false, pruned = false, conflict = false;
     const kube::Error* failure = nullptr;
     for (const ChildChange& child : changes.children) {
       if (child.outcome == ChildChange::Outcome::kUnchanged) continue;
@@ -182,7 +430,8 @@ class KindExposer {
           break;
         case ChildChange::Outcome::kConflict:
           // Nothing to try again: when the other object goes, its watch says so.
-          Warn(workload, "NameConflict", child.gvk.kind.str() + " " + child.key.name.str() + ": " + child.message);
+          Warn(workload, {"NameConflict", child.gvk.kind.str() + " " + child.key.name.str() + ": " + child.message, true});
+          conflict = true;
           break;
         case ChildChange::Outcome::kFailed:
           failure = &*child.error;
@@ -196,14 +445,19 @@ class KindExposer {
       kube::Logger("auto-expose")
           .Info("Changed", {{"workload", kube::KeyOf(workload).ToString()}, {"changes", changes.Summary()}, {"url", plan.url}});
     }
+    // Without an Ingress or route of its own it has no claim.
+    if (conflict) ReleaseIfUnused(workload);
     if (failure != nullptr) {
       if (NamespaceGoes(*failure)) return Action::Done();
-      Warn(workload, "Failed", failure->message());
+      Warn(workload, {"Failed", failure->message()});
+      // The server will not have it. Other errors may be over at the next try.
+      if (kube::IsForbidden(*failure) || kube::IsInvalid(*failure)) ReleaseIfUnused(workload);
       // A CRD that somebody installs later makes no change that a watch would tell.
       if (kube::IsNoMatch(*failure)) return Action::RequeueAfter(kLookAgainForKind);
       return *failure;
     }
-    if (written) {
+    const bool complete = !conflict && plan.problems.empty();
+    if (written && complete) {
       shared_->events.Event(workload, EventType::kNormal, "Exposed", "Expose",
                             plan.url.empty() ? "inside the cluster, by Service " + plan.service->metadata.name.str() : "at " + plan.url);
     } else if (pruned && !plan.service) {
@@ -224,46 +478,89 @@ kube::InformerOptions LeanOptions(kube::Manager& manager) {
   return options;
 }
 
+std::vector<String> AsIndex(const std::vector<std::string>& keys) { return {keys.begin(), keys.end()}; }
+std::vector<String> HolderKeys(const std::vector<Claim>& claims, const std::optional<std::string>& shared_host) {
+  std::set<std::string> keys;
+  for (const Claim& claim : claims) {
+    for (std::string& key : StoredKeys(claim, shared_host)) keys.insert(std::move(key));
+  }
+  return {keys.begin(), keys.end()};
+}
+
 template <typename T>
 Result<kube::SharedInformer<T>> MakeInformer(kube::Manager& manager, const std::shared_ptr<Shared>& shared) {
   kube::SharedInformer<T> informer = manager.informers().For<T>(LeanOptions(manager));
-  const auto claim = [settings = shared->settings](const T& workload) -> std::vector<String> {
-    const std::string text = PlanFor(WorkloadOf(workload), settings).claim;
-    return text.empty() ? std::vector<String>{} : std::vector<String>{String(text)};
+  // By what is asked for, whether it is allowed or not: an index cannot follow what is allowed.
+  const auto wish = [settings = shared->settings, shared_host = shared->board.shared_host()](const T& workload) -> std::vector<String> {
+    const std::optional<Claim> claim = PlanFor(WorkloadOf(workload), settings).wish;
+    return claim ? AsIndex(StoredKeys(*claim, shared_host)) : std::vector<String>{};
   };
-  if (Result<void> r = informer.AddIndex(kClaimIndex, claim); !r) return r.error();
+  if (Result<void> r = informer.AddIndex(kClaimIndex, wish); !r) return r.error();
   const auto child = [](const T& workload) -> std::vector<String> {
     return {String(ChildKey(workload.metadata.namespace_, ChildName(workload.metadata.name)))};
   };
   if (Result<void> r = informer.AddIndex(kChildIndex, child); !r) return r.error();
-  shared->claimants.push_back([informer](std::string_view text, std::vector<Claimant>& out) {
-    const Result<std::vector<Ptr<T>>> all = informer.indexer().ByIndex(kClaimIndex, text);
-    if (!all) return;
-    for (const Ptr<T>& workload : *all) out.push_back(Claimant::Of(WorkloadOf(*workload)));
+  // Whether the visitor has seen enough.
+  shared->rivals.push_back([informer, shared = shared.get()](const Claim& claim, const Claimant& self, const auto& visit) {
+    std::set<ObjectKey> seen;
+    for (const std::string& key : LookupKeys(claim, shared->board.shared_host())) {
+      const Result<std::vector<Ptr<T>>> all = informer.indexer().ByIndex(kClaimIndex, key);
+      if (!all) continue;
+      for (const Ptr<T>& workload : *all) {
+        if (!seen.insert(kube::KeyOf(*workload)).second || !workload->metadata.deletion_timestamp.IsZero()) continue;
+        const Workload plain = WorkloadOf(*workload);
+        if (!(Claimant::Of(plain) < self)) continue;
+        const Plan plan = PlanFor(plain, shared->settings, shared->CachedPolicyOf(workload->metadata.namespace_));
+        if (!plan.claim) continue;
+        // One whose Service's name is taken cannot have an Ingress, and must not keep others from it.
+        const Ptr<Service> service = shared->services.indexer().Get({workload->metadata.namespace_, plan.service->metadata.name});
+        if (service != nullptr && !IsControlledBy(service->metadata, workload->metadata.uid)) continue;
+        if (visit({Claimant::Of(plain), *plan.claim})) return true;
+      }
+    }
+    return false;
   });
   return informer;
 }
 
 // Of HTTPRoutes that are a workload's of this kind.
 template <typename T>
-std::vector<ObjectKey> OwnerOf(const kube::DynamicObject& route) {
+std::vector<ObjectKey> OwnerOfRoute(const kube::DynamicObject& route) {
   for (const kube::meta::v1::OwnerReference& reference : route.metadata().owner_references) {
     if (reference.controller.value_or(false) && reference.kind == kube::GvkOf<T>().kind) return {{route.namespace_(), reference.name}};
   }
   return {};
 }
 
+// A workload, an Ingress or a route may have, or give back, what a workload asks for.
 template <typename T>
 void WatchRivals(kube::ControllerBuilder<T>& builder, const std::shared_ptr<KindExposer<T>>& exposer, kube::Manager& manager,
-                 const Settings& settings) {
+                 const Shared& shared) {
+  const Settings& settings = shared.settings;
   const auto watch = [&]<typename Other>(const char* name) {
-    builder.template Watches<Other>([exposer](const Other& other) { return exposer->Rivals(other); },
+    builder.template Watches<Other>([exposer](const Other& other) { return exposer->RivalsOf(other); },
                                     {.informer = LeanOptions(manager), .name = name});
   };
   if (settings.exposure == Exposure::kNone) return;
   if (settings.deployments) watch.template operator()<Deployment>("deployments with the same host");
   if (settings.stateful_sets) watch.template operator()<StatefulSet>("statefulsets with the same host");
   if (settings.daemon_sets) watch.template operator()<DaemonSet>("daemonsets with the same host");
+  builder.template Watches<Ingress>([exposer](const Ingress& ingress) { return exposer->Rivals(ClaimsOf(ingress)); },
+                                    {.informer = LeanOptions(manager), .name = "ingresses with the same host", .optional = true});
+  builder.Watches(kHttpRoutes,
+                  [exposer](const kube::DynamicObject& route) {
+                    std::vector<ObjectKey> keys = exposer->Rivals(ClaimsOf(route));
+                    for (const ObjectKey& owner : OwnerOfRoute<T>(route)) keys.push_back(owner);
+                    return keys;
+                  },
+                  {.informer = LeanOptions(manager), .optional = true});
+  if (!shared.namespaces) return;
+  builder.template Watches<Namespace>(
+      [exposer](const Namespace& ns) {
+        const bool says = ns.metadata.annotations.Find(kAllowHostsAnnotation) != nullptr;
+        return says ? exposer->OfNamespace(ns.metadata.name) : std::vector<ObjectKey>{};
+      },
+      {.informer = LeanOptions(manager), .optional = true});
 }
 
 template <typename T>
@@ -271,6 +568,10 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
   Result<kube::SharedInformer<T>> informer = MakeInformer<T>(manager, shared);
   if (!informer) return informer.error();
   const auto exposer = std::make_shared<KindExposer<T>>(shared, *informer);
+  shared->gone_of_kind.emplace(kube::GvkOf<T>().kind, [weak = std::weak_ptr(exposer)](const Context& ctx, const ChildOwner& owner) {
+    const std::shared_ptr<KindExposer<T>> locked = weak.lock();
+    return locked == nullptr ? Result<bool>(false) : locked->IsGone(ctx, owner);
+  });
   kube::ControllerBuilder<T> builder = kube::ControllerFor<T>("auto-expose-" + kube::GvrOf<T>().resource.str());
   builder.For({.informer = LeanOptions(manager)})
       .template Owns<Service>({.informer = LeanOptions(manager)})
@@ -282,9 +583,16 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
                                  {.informer = LeanOptions(manager), .name = "ingresses by name", .optional = true})
       .template Applies<Service, Ingress>()
       .Workers(options.workers);
-  WatchRivals(builder, exposer, manager, shared->settings);
+  WatchRivals(builder, exposer, manager, *shared);
+  if (options.settings.exposure == Exposure::kIngress && options.settings.ingress_class.empty() &&
+      manager.informers().defaults().ns.empty()) {
+    builder.Needs({.group = "networking.k8s.io",
+                   .resource = "ingressclasses",
+                   .verbs = {"get"},
+                   .ns = "",
+                   .why = "controller auto-expose asks which class is the default"});
+  }
   if (options.settings.exposure == Exposure::kGateway) {
-    builder.Watches(kHttpRoutes, [](const kube::DynamicObject& route) { return OwnerOf<T>(route); }, {.optional = true});
     builder.Needs({.group = "gateway.networking.k8s.io", .resource = "httproutes", .verbs = kube::ApplyVerbs()});
   }
   return manager.Add(
@@ -294,6 +602,7 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
 void Describe(kube::serve::MetricsRegistry& metrics) {
   metrics.Describe("auto_expose_changes_total", "Children that were written, by kind and outcome.");
   metrics.Describe("auto_expose_problems_total", "Workloads that could not be exposed as asked, by reason; counted at each pass.");
+  metrics.Describe("auto_expose_refusals_total", "Of these, what policy or a claim refused, by reason; counted at each pass.");
 }
 
 }  // namespace
@@ -304,12 +613,22 @@ Result<void> AddExposer(kube::Manager& manager, const ExposerOptions& options) {
                                                   .client = manager.cached(),
                                                   .events = manager.events("auto-expose"),
                                                   .metrics = manager.metrics(),
+                                                  .board = ClaimBoard(SharedHost(options.settings)),
                                                   .services = manager.informers().For<Service>(LeanOptions(manager)),
                                                   .ingresses = manager.informers().For<Ingress>(LeanOptions(manager))});
-  if (options.settings.exposure == Exposure::kGateway) {
-    shared->routes.emplace(manager.informers().For(kHttpRoutes));
-    shared->mapper.emplace(shared->client);
+  const auto shared_host = [&] { return shared->board.shared_host(); };
+  if (options.settings.exposure != Exposure::kNone) {
+    const auto of_ingress = [host = shared_host()](const Ingress& ingress) { return HolderKeys(ClaimsOf(ingress), host); };
+    if (Result<void> r = shared->ingresses.AddIndex(kHolderIndex, of_ingress); !r) return r;
+    shared->routes.emplace(manager.informers().For(kHttpRoutes, LeanOptions(manager)));
+    const auto of_route = [host = shared_host()](const kube::DynamicObject& route) { return HolderKeys(ClaimsOf(route), host); };
+    if (Result<void> r = shared->routes->AddIndex(kHolderIndex, of_route); !r) return r;
+    // A program that sees one namespace only may not read Namespaces.
+    if (options.settings.allowed.hosts_of_namespaces && manager.informers().defaults().ns.empty()) {
+      shared->namespaces.emplace(manager.informers().For<Namespace>(LeanOptions(manager)));
+    }
   }
+  if (options.settings.exposure == Exposure::kGateway) shared->mapper.emplace(shared->client);
   if (options.settings.deployments) {
     if (Result<void> r = AddKind<Deployment>(manager, shared, options); !r) return r;
   }
@@ -320,67 +639,6 @@ Result<void> AddExposer(kube::Manager& manager, const ExposerOptions& options) {
     if (Result<void> r = AddKind<DaemonSet>(manager, shared, options); !r) return r;
   }
   return {};
-}
-
-namespace {
-
-// All workloads of a kind, with what they would get.
-template <typename T>
-Result<std::vector<std::pair<T, Plan>>> PlanAll(const Context& ctx, const kube::Client& client, const Settings& settings,
-                                                std::multimap<std::string, Claimant>& claims) {
-  std::vector<std::pair<T, Plan>> plans;
-  Result<kube::ObjectList<T>> all = kube::ListAllPages(client.template Resource<T>(), ctx);
-  if (!all) return all.error();
-  for (T& workload : all->items) {
-    Plan plan = PlanFor(WorkloadOf(workload), settings);
-    if (!plan.claim.empty()) claims.emplace(plan.claim, Claimant::Of(WorkloadOf(workload)));
-    plans.emplace_back(std::move(workload), std::move(plan));
-  }
-  return plans;
-}
-
-template <typename T>
-int DryRunOf(const Context& ctx, const kube::Client& client, const Settings& settings, std::vector<std::pair<T, Plan>>& plans,
-             const std::multimap<std::string, Claimant>& claims, std::ostream& out) {
-  int count = 0;
-  for (auto& [workload, plan] : plans) {
-    const Claimant self = Claimant::Of(WorkloadOf(workload));
-    std::vector<Claimant> rivals;
-    const auto [begin, end] = claims.equal_range(plan.claim);
-    for (auto claim = begin; claim != end; ++claim) rivals.push_back(claim->second);
-    if (const std::optional<Claimant> winner = WinnerOver(self, rivals); winner && !plan.claim.empty()) Yield(plan, *winner);
-    std::string text;
-    for (const Problem& problem : plan.problems) text += "  " + problem.reason + ": " + problem.message + "\n";
-    if (plan.verdict != Plan::Verdict::kKeep && plan.verdict != Plan::Verdict::kIgnore) {
-      const Result<kube::Changes> changes = Desired(client, workload, settings, plan, true).Apply(ctx);
-      if (!changes) {
-        text += "  " + changes.error().ToString() + "\n";
-      } else if (!changes->complete() || changes->changed()) {
-        text += changes->ToString();
-      }
-    }
-    if (text.empty()) continue;
-    ++count;
-    out << self.ToString() << (plan.url.empty() ? "" : "  " + plan.url) << "\n" << text << (text.ends_with('\n') ? "" : "\n") << std::flush;
-  }
-  return count;
-}
-
-}  // namespace
-
-Result<int> DryRun(const Context& ctx, const kube::Client& client, const Settings& settings, std::ostream& out) {
-  std::multimap<std::string, Claimant> claims;
-  Result<std::vector<std::pair<Deployment, Plan>>> deployments{std::vector<std::pair<Deployment, Plan>>{}};
-  Result<std::vector<std::pair<StatefulSet, Plan>>> stateful_sets{std::vector<std::pair<StatefulSet, Plan>>{}};
-  Result<std::vector<std::pair<DaemonSet, Plan>>> daemon_sets{std::vector<std::pair<DaemonSet, Plan>>{}};
-  if (settings.deployments) deployments = PlanAll<Deployment>(ctx, client, settings, claims);
-  if (!deployments) return deployments.error();
-  if (settings.stateful_sets) stateful_sets = PlanAll<StatefulSet>(ctx, client, settings, claims);
-  if (!stateful_sets) return stateful_sets.error();
-  if (settings.daemon_sets) daemon_sets = PlanAll<DaemonSet>(ctx, client, settings, claims);
-  if (!daemon_sets) return daemon_sets.error();
-  return DryRunOf(ctx, client, settings, *deployments, claims, out) + DryRunOf(ctx, client, settings, *stateful_sets, claims, out) +
-         DryRunOf(ctx, client, settings, *daemon_sets, claims, out);
 }
 
 }  // namespace auto_expose

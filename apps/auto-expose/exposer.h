@@ -4,8 +4,9 @@
 //   if (Result<void> added = AddExposer(manager, {.settings = settings, .workers = 4}); !added) ...
 //   manager.Run(ctx);
 //
-// A pass over one workload: plan it (plan.h); if an older workload has the same host and path, leave the Ingress out; then let
-// kube::DesiredState make the server have the children, and tell the workload's owner by events what happened.
+// A pass over one workload: plan it (plan.h) under the policy of its namespace (policy.h); take the claim to its host, and leave the
+// Ingress out if another one has it (claims.h); apply the Service, and only if that is the workload's own, the Ingress or route; record
+// events.
 #pragma once
 
 #include <memory>
@@ -17,8 +18,6 @@
 #include "settings.h"
 
 namespace auto_expose {
-
-inline constexpr const char* kFieldManager = "auto-expose";
 
 struct ExposerOptions {
   Settings settings{};

@@ -1,7 +1,6 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "kube/codec/yaml.h"
@@ -11,8 +10,6 @@
 namespace auto_expose {
 namespace {
 
-using kube::Error;
-using kube::ErrorKind;
 using kube::Result;
 using kube::String;
 using kube::core::v1::Service;
@@ -44,15 +41,27 @@ class Annotations {
   }
   void Bad(std::string_view name, std::string_view what) {
     std::string message = "annotation ";
-    message.append(kAnnotationPrefix).append(name).append(": \"").append(Get(name, "")).append("\": ").append(what);
+    message.append(kAnnotationPrefix).append(name).append(": \"").append(Get(name, "").substr(0, kMaxShown)).append("\": ").append(what);
     problems_.push_back({"InvalidAnnotation", std::move(message)});
   }
+  // The annotation is understood, and its value is not allowed.
+  void Refuse(std::string_view name, std::string reason, std::string_view value, std::string_view what) {
+    std::string message = "annotation ";
+    message.append(kAnnotationPrefix).append(name).append(": \"").append(value.substr(0, kMaxShown)).append("\" is not allowed: ");
+    message.append(what);
+    refusals_.push_back({std::move(reason), std::move(message), true});
+  }
   std::vector<Problem> problems() && { return std::move(problems_); }
+  std::vector<Problem> refusals() && { return std::move(refusals_); }
   bool good() const { return problems_.empty(); }
+  std::size_t refused() const { return refusals_.size(); }
 
  private:
+  static constexpr std::size_t kMaxShown = 300;  // of a value in a message
+
   const kube::Map<String>& all_;
   std::vector<Problem> problems_{};
+  std::vector<Problem> refusals_{};
 };
 
 std::string Fill(std::string text, const Workload& workload, const Settings& settings) {
@@ -83,18 +92,6 @@ std::optional<std::string> WhyNot(const Workload& workload, const Settings& sett
   return annotations.Find("expose") != nullptr ? "annotation expose is false" : "it has no annotation expose: \"true\"";
 }
 
-// Of a host: labels, perhaps with "*." before them.
-bool IsHost(std::string_view host) {
-  if (host.starts_with("*.")) host.remove_prefix(2);
-  if (!kube::ValidateDnsSubdomain(host)) return false;
-  for (std::size_t start = 0; start <= host.size();) {
-    const std::size_t end = std::min(host.find('.', start), host.size());
-    if (end - start > kube::kMaxDnsLabelLength) return false;
-    start = end + 1;
-  }
-  return true;
-}
-
 // What an Ingress and an HTTPRoute are made from.
 struct Route {
   std::string ingress_class{};
@@ -105,7 +102,7 @@ struct Route {
   kube::Map<String> annotations{};
 };
 
-void ReadAnnotationsOfIngress(Annotations& annotations, Route& route) {
+void ReadAnnotationsOfIngress(Annotations& annotations, const Policy& policy, Route& route) {
   const String* text = annotations.Find("ingress-annotations");
   if (text == nullptr) return;
   const Result<std::vector<kube::Value>> documents = kube::ParseYaml(text->view());
@@ -119,46 +116,79 @@ void ReadAnnotationsOfIngress(Annotations& annotations, Route& route) {
     if (!entry.value.is_string()) {
       return annotations.Bad("ingress-annotations", "the value of " + entry.key.str() + " has to be a text: put it into quotes");
     }
+    if (!policy.AllowsAnnotation(entry.key, entry.value.string_value())) {
+      annotations.Refuse("ingress-annotations", "IngressAnnotationNotAllowed", entry.key,
+                         "the operator allows keys with --allow-ingress-annotations");
+    }
     route.annotations.Set(entry.key, entry.value.string_value());
   }
 }
 
-Route ReadRoute(const Workload& workload, const Settings& settings, Annotations& annotations) {
-  Route route;
-  route.ingress_class = annotations.Get("ingress-class", settings.ingress_class);
-  if (!route.ingress_class.empty()) {
-    if (Result<void> valid = kube::ValidateDnsSubdomain(route.ingress_class); !valid)
-      annotations.Bad("ingress-class", valid.error().message());
-  }
-  route.host = Fill(annotations.Get("host", settings.domain.empty() ? "" : settings.host), workload, settings);
+void ReadHostAndPath(const Workload& workload, const Settings& settings, const Policy& policy, Annotations& annotations, Route& route) {
+  const std::string own_host = TemplateHost(workload, settings);
+  route.host = annotations.Find("host") != nullptr ? Fill(annotations.Get("host", ""), workload, settings) : own_host;
   if (!route.host.empty() && !IsHost(route.host)) {
     if (annotations.Find("host") != nullptr) {
-      annotations.Bad("host", "\"" + route.host + "\" is no host name: lower case letters, digits, '-' and '.', at most 63 between dots");
+      annotations.Bad("host", "it is no host name: lower case letters, digits, '-' and '.', at most 63 between dots");
     } else {
       annotations.Bad("host", "the host \"" + route.host + "\" that follows from the name is none: set this annotation");
     }
+  } else if (!policy.AllowsHost(route.host, own_host)) {
+    annotations.Refuse("host", "HostNotAllowed", route.host,
+                       "this namespace may have " + policy.DescribeHosts() +
+                           "; the operator allows more with --allow-hosts or the annotation " + std::string(kAllowHostsAnnotation) +
+                           " of the namespace");
   }
-  route.path = annotations.Get("path", settings.path);
-  if (route.path.empty()) route.path = route.host.empty() ? "/{namespace}/{name}" : "/";
-  route.path = Fill(route.path, workload, settings);
-  if (!route.path.starts_with('/') || route.path.find("//") != std::string::npos) annotations.Bad("path", "has to start with '/'");
+  const std::string own_path = TemplatePath(workload, settings, route.host);
+  const std::string asked = annotations.Get("path", "");
+  route.path = asked.empty() ? own_path : Fill(asked, workload, settings);
+  if (!route.path.starts_with('/') || route.path.find("//") != std::string::npos) {
+    annotations.Bad("path", "has to start with '/', and have no \"//\"");
+  } else if (!policy.AllowsPath(route.host, route.path, own_path)) {
+    annotations.Refuse("path", "PathNotAllowed", route.path,
+                       IsSafePath(route.path)
+                           ? "namespaces share this host, so paths start with /" + workload.metadata.namespace_.str() + "/"
+                           : "a path has letters, digits and -._~ between slashes, and no segment \".\" or \"..\"");
+  }
   route.path_type = annotations.OneOf("path-type", {"Prefix", "Exact", "ImplementationSpecific"}, settings.path_type);
+}
 
-  for (const auto& entry : settings.ingress_annotations) route.annotations.Set(entry.key, entry.value);
-  ReadAnnotationsOfIngress(annotations, route);
-
+void ReadTls(const Workload& workload, const Settings& settings, const Policy& policy, Annotations& annotations, Route& route) {
   const bool own_issuer = annotations.Find("issuer") != nullptr || annotations.Find("cluster-issuer") != nullptr;
   const std::string issuer = annotations.Get("issuer", own_issuer ? "" : settings.issuer);
   const std::string cluster_issuer = annotations.Get("cluster-issuer", own_issuer ? "" : settings.cluster_issuer);
   if (!issuer.empty() && !cluster_issuer.empty()) annotations.Bad("issuer", "cluster-issuer is set too: one of them has to go");
-  if (!issuer.empty()) route.annotations.Set("cert-manager.io/issuer", issuer);
-  if (!cluster_issuer.empty()) route.annotations.Set("cert-manager.io/cluster-issuer", cluster_issuer);
+  const auto set = [&](const char* name, const std::string& value, bool cluster) {
+    if (value.empty()) return;
+    route.annotations.Set(std::string("cert-manager.io/") + name, value);
+    if (policy.AllowsIssuer(value, cluster)) return;
+    annotations.Refuse(name, "IssuerNotAllowed", value, std::string("the operator allows names with --allow-") + name + "s");
+  };
+  set("issuer", issuer, false);
+  set("cluster-issuer", cluster_issuer, true);
   route.tls_secret = Fill(annotations.Get("tls-secret", settings.tls_secret), workload, settings);
-  if (!route.tls_secret.empty()) {
-    if (Result<void> valid = kube::ValidateDnsSubdomain(route.tls_secret); !valid) annotations.Bad("tls-secret", valid.error().message());
-  } else if (!issuer.empty() || !cluster_issuer.empty()) {
-    route.tls_secret = ChildName(workload.metadata.name) + "-tls";
+  if (route.tls_secret.empty()) {
+    if (!issuer.empty() || !cluster_issuer.empty()) route.tls_secret = ChildName(workload.metadata.name) + "-tls";
+  } else if (Result<void> valid = kube::ValidateDnsSubdomain(route.tls_secret); !valid) {
+    annotations.Bad("tls-secret", valid.error().message());
+  } else if (!policy.AllowsTlsSecret(route.tls_secret, workload.metadata.name, {TemplateSecret(workload, settings)})) {
+    annotations.Refuse("tls-secret", "TlsSecretNotAllowed", route.tls_secret, "the operator allows names with --allow-tls-secrets");
   }
+}
+
+Route ReadRoute(const Workload& workload, const Settings& settings, const Policy& policy, Annotations& annotations) {
+  Route route;
+  route.ingress_class = annotations.Get("ingress-class", settings.ingress_class);
+  if (!route.ingress_class.empty() && !kube::ValidateDnsSubdomain(route.ingress_class)) {
+    annotations.Bad("ingress-class", kube::ValidateDnsSubdomain(route.ingress_class).error().message());
+  } else if (settings.exposure == Exposure::kIngress && !policy.AllowsClass(route.ingress_class)) {
+    annotations.Refuse("ingress-class", "IngressClassNotAllowed", route.ingress_class,
+                       "the operator allows names with --allow-ingress-classes");
+  }
+  ReadHostAndPath(workload, settings, policy, annotations, route);
+  for (const auto& entry : settings.ingress_annotations) route.annotations.Set(entry.key, entry.value);
+  ReadAnnotationsOfIngress(annotations, policy, route);
+  ReadTls(workload, settings, policy, annotations, route);
   return route;
 }
 
@@ -242,6 +272,18 @@ bool CoversNamespace(const Settings& settings, std::string_view ns) {
   return !has(settings.excluded_namespaces) && (settings.namespaces.empty() || has(settings.namespaces));
 }
 
+std::string TemplateHost(const Workload& workload, const Settings& settings) {
+  return settings.domain.empty() ? "" : Fill(settings.host, workload, settings);
+}
+
+std::string TemplatePath(const Workload& workload, const Settings& settings, std::string_view host) {
+  if (!settings.path.empty()) return Fill(settings.path, workload, settings);
+  const std::optional<std::string> shared = SharedHost(settings);
+  return Fill(host.empty() || (shared && host == *shared) ? "/{namespace}/{name}" : "/", workload, settings);
+}
+
+std::string TemplateSecret(const Workload& workload, const Settings& settings) { return Fill(settings.tls_secret, workload, settings); }
+
 Workload WorkloadOf(const kube::apps::v1::Deployment& deployment) {
   return {kube::GvkOf(deployment), deployment.metadata, deployment.spec.selector, deployment.spec.template_};
 }
@@ -267,7 +309,7 @@ std::string ChildName(std::string_view workload_name) {
   return name + "-" + std::string(hex, sizeof hex);
 }
 
-Plan PlanFor(const Workload& workload, const Settings& settings) {
+Plan PlanFor(const Workload& workload, const Settings& settings, const NamespacePolicy& of_namespace) {
   Plan plan;
   if (!CoversNamespace(settings, workload.metadata.namespace_)) {
     plan.verdict = Plan::Verdict::kIgnore;
@@ -280,10 +322,17 @@ Plan PlanFor(const Workload& workload, const Settings& settings) {
     return plan;
   }
 
+  const Policy policy(settings, workload.metadata.namespace_, of_namespace);
   Service service;
   service.metadata = ChildMetadata(workload);
   service.spec.selector = ServiceSelector(workload);
-  service.spec.type = annotations.OneOf("service-type", {"ClusterIP", "NodePort", "LoadBalancer"}, settings.service_type);
+  std::string type = annotations.OneOf("service-type", {"ClusterIP", "NodePort", "LoadBalancer"}, settings.service_type);
+  if (!policy.AllowsServiceType(type)) {
+    annotations.Refuse("service-type", "ServiceTypeNotAllowed", type,
+                       "the Service has type ClusterIP; the operator allows more with --allow-service-types");
+    type = "ClusterIP";
+  }
+  service.spec.type = type;
   const std::string affinity = annotations.OneOf("session-affinity", {"None", "ClientIP"}, "");
   service.spec.session_affinity = affinity;
   const std::vector<DeclaredPort> declared = DeclaredPorts(workload.pods.spec);
@@ -299,7 +348,12 @@ Plan PlanFor(const Workload& workload, const Settings& settings) {
   }
   const bool routed = annotations.OneOf("ingress", {"none"}, "") != "none" && settings.exposure != Exposure::kNone;
   Route route;
-  if (routed) route = ReadRoute(workload, settings, annotations);
+  bool allowed = true;  // an Ingress or a route
+  if (routed) {
+    const std::size_t before = annotations.refused();
+    route = ReadRoute(workload, settings, policy, annotations);
+    allowed = annotations.refused() == before;
+  }
 
   plan.verdict = Plan::Verdict::kKeep;
   if (!annotations.good()) {
@@ -319,16 +373,16 @@ Plan PlanFor(const Workload& workload, const Settings& settings) {
     return plan;
   }
   plan.verdict = Plan::Verdict::kExpose;
+  plan.problems = std::move(annotations).refusals();
   const kube::core::v1::ServicePort* http = HttpPort(service);
-  if (routed && http != nullptr) {
+  if (routed && http != nullptr) plan.wish = Claim{route.host, route.path, policy.InZone(route.host, route.path)};
+  if (routed && http != nullptr && allowed) {
     if (settings.exposure == Exposure::kGateway) {
       plan.route = MakeHttpRoute(workload, settings, route, *http);
-      plan.claim = "gateway " + settings.gateway_namespace + "/" + settings.gateway;
     } else {
       plan.ingress = MakeIngress(workload, route, *http);
-      plan.claim = "ingress " + route.ingress_class;
     }
-    plan.claim += " " + route.host + route.path;
+    plan.claim = plan.wish;
     plan.url = route.host.empty() ? route.path : (route.tls_secret.empty() ? "http://" : "https://") + route.host + route.path;
   }
   plan.service = std::move(service);

@@ -1,8 +1,12 @@
 // Which Service and which Ingress (or HTTPRoute) a workload should have. No cluster is needed for that: everything follows from the
-// workload and the settings.
+// workload, the settings and the annotations of its namespace.
 //
-//   Plan plan = PlanFor(WorkloadOf(deployment), settings);
+//   Plan plan = PlanFor(WorkloadOf(deployment), settings, NamespacePolicy::Of(ns.metadata.annotations));
 //   if (plan.verdict == Plan::Verdict::kExpose) ... *plan.service, plan.url
+//
+// An annotation that cannot be understood leaves the children as they are (kKeep). One that asks for something that the policy refuses
+// (policy.h) removes what it asks for: a refused service type becomes ClusterIP, and any other refusal leaves the Ingress or route out.
+// Nothing is put in the place of a refused value: an Ingress without the annotation that asks for a password would be open to everybody.
 //
 // Annotations of a workload, all with the prefix "auto-expose.kubexx.dev/":
 //
@@ -27,6 +31,7 @@
 #include "kube/meta/dynamic_object.h"
 #include "kube/meta/gvk.h"
 #include "kube/meta/v1.h"
+#include "policy.h"
 #include "settings.h"
 
 namespace auto_expose {
@@ -48,9 +53,19 @@ Workload WorkloadOf(const kube::apps::v1::DaemonSet& set);
 
 // Something that the workload's owner has to mend: becomes a Warning event.
 struct Problem {
-  std::string reason{};   // NoPort, InvalidAnnotation
+  std::string reason{};   // NoPort, InvalidAnnotation, HostNotAllowed
   std::string message{};  // says what to do
+  bool refused = false;   // by policy or by a claim
   friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+// A host, and a path on it.
+struct Claim {
+  std::string host{};  // normal (see NormalHost); empty: any
+  std::string path{};
+  // The operator gave it to the claimant's namespace: only who has just this host and path is in the way, and no wildcard.
+  bool in_zone = false;
+  friend bool operator==(const Claim& a, const Claim& b) { return a.host == b.host && a.path == b.path; }
 };
 
 struct Plan {
@@ -68,13 +83,19 @@ struct Plan {
   std::optional<kube::core::v1::Service> service{};
   std::optional<kube::networking::v1::Ingress> ingress{};
   std::optional<kube::DynamicObject> route{};
-  // What only one workload can have: class, host and path. Empty where there is nothing to share.
-  std::string claim{};
+  // What the workload asks for, before the policy is asked; and what of it is left afterwards, which only one can have (claims.h).
+  std::optional<Claim> wish{};
+  std::optional<Claim> claim{};
   // "https://web.shop.example.com/"; only a path where no host is known; empty without Ingress and route.
   std::string url{};
 };
 
-Plan PlanFor(const Workload& workload, const Settings& settings);
+Plan PlanFor(const Workload& workload, const Settings& settings, const NamespacePolicy& of_namespace = {});
+
+// What the settings alone give to a workload: its host (empty without a domain), its path on a host, its TLS secret (empty: none).
+std::string TemplateHost(const Workload& workload, const Settings& settings);
+std::string TemplatePath(const Workload& workload, const Settings& settings, std::string_view host);
+std::string TemplateSecret(const Workload& workload, const Settings& settings);
 
 // The name of the children. It is the workload's, unless a Service cannot have that name ("api.v2"): then one that is made from it.
 std::string ChildName(std::string_view workload_name);

@@ -182,7 +182,10 @@ INSTANTIATE_TEST_SUITE_P(AutoExposePlan, BadPort,
                                            "99999999999999999999", "80:http:1", "8 0"));
 
 TEST(AutoExposePlan, TypeAndAffinity) {
-  const Plan plan = PlanWith(R"({auto-expose.kubexx.dev/service-type: NodePort, auto-expose.kubexx.dev/session-affinity: ClientIP})");
+  Settings settings;
+  settings.allowed.service_types = {"NodePort"};
+  const Plan plan =
+      PlanWith(R"({auto-expose.kubexx.dev/service-type: NodePort, auto-expose.kubexx.dev/session-affinity: ClientIP})", settings);
   ASSERT_TRUE(plan.service);
   EXPECT_EQ(plan.service->spec.type, "NodePort");
   EXPECT_EQ(plan.service->spec.session_affinity, "ClientIP");
@@ -223,6 +226,9 @@ TEST(AutoExposePlan, AnnotationsOverrideTheSettings) {
   settings.ingress_class = "nginx";
   settings.cluster_issuer = "letsencrypt";
   settings.ingress_annotations = {{"a.example.com/x", "cluster"}, {"a.example.com/y", "cluster"}};
+  settings.allowed.ingress_classes = {"traefik"};
+  settings.allowed.issuers = {"mine"};
+  settings.allowed.ingress_annotations = {"a.example.com/*"};
   const Plan plan = PlanWith(R"({auto-expose.kubexx.dev/host: "shop.{domain}", auto-expose.kubexx.dev/path: "/{name}",
     auto-expose.kubexx.dev/path-type: Exact, auto-expose.kubexx.dev/ingress-class: traefik, auto-expose.kubexx.dev/issuer: mine,
     auto-expose.kubexx.dev/ingress-annotations: "a.example.com/y: own\na.example.com/z: 'true'"})",
@@ -258,7 +264,7 @@ TEST(AutoExposePlan, ServiceOnly) {
   const Plan plan = PlanWith("{}", settings);
   EXPECT_TRUE(plan.service);
   EXPECT_FALSE(plan.ingress);
-  EXPECT_EQ(plan.claim, "");
+  EXPECT_FALSE(plan.claim);
   EXPECT_EQ(plan.url, "");
 }
 
@@ -275,7 +281,7 @@ TEST(AutoExposePlan, UdpAloneGetsAServiceAndNoIngress) {
   const Plan plan = PlanFor(WorkloadOf(MakeDeployment("[{containerPort: 53, protocol: UDP}]")), {});
   EXPECT_TRUE(plan.service);
   EXPECT_FALSE(plan.ingress);
-  EXPECT_EQ(plan.claim, "");
+  EXPECT_FALSE(plan.claim);
 }
 
 class BadIngressAnnotation : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
@@ -306,12 +312,132 @@ TEST(AutoExposePlan, AHostThatFollowsFromANameMayBeNone) {
   EXPECT_THAT(plan.problems.at(0).message, HasSubstr("set this annotation"));
 }
 
-TEST(AutoExposePlan, ClaimsAreEqualForEqualClassHostAndPath) {
-  const std::string first = PlanWith(R"({auto-expose.kubexx.dev/host: a.example.com})", WithDomain()).claim;
-  EXPECT_EQ(first, PlanWith(R"({auto-expose.kubexx.dev/host: "a.{domain}"})", WithDomain()).claim);
-  EXPECT_NE(first, PlanWith(R"({auto-expose.kubexx.dev/host: a.example.com, auto-expose.kubexx.dev/path: /x})", WithDomain()).claim);
-  EXPECT_NE(first,
-            PlanWith(R"({auto-expose.kubexx.dev/host: a.example.com, auto-expose.kubexx.dev/ingress-class: x})", WithDomain()).claim);
+TEST(AutoExposePlan, TheClaimIsHostAndPathWhateverTheClass) {
+  Settings settings = WithDomain();
+  settings.allowed.ingress_classes = {"*"};
+  const Plan plan = PlanWith(R"({auto-expose.kubexx.dev/host: "a.{namespace}.{domain}", auto-expose.kubexx.dev/path: /x})", settings);
+  EXPECT_EQ(plan.claim, (Claim{"a.shop.example.com", "/x"}));
+  const Plan other = PlanWith(
+      R"({auto-expose.kubexx.dev/host: a.shop.example.com, auto-expose.kubexx.dev/path: /x, auto-expose.kubexx.dev/ingress-class: other})",
+      settings);
+  EXPECT_EQ(plan.claim, other.claim);
+}
+
+// ---- policy
+
+struct Refused {
+  const char* annotations;
+  const char* reason;
+};
+class RefusedByDefault : public ::testing::TestWithParam<Refused> {};
+TEST_P(RefusedByDefault, TheServiceStaysAndNothingLeadsToIt) {
+  const Plan plan = PlanWith(GetParam().annotations, WithDomain());
+  EXPECT_EQ(plan.verdict, Plan::Verdict::kExpose);
+  ASSERT_TRUE(plan.service);
+  EXPECT_EQ(plan.service->spec.type, "ClusterIP");
+  EXPECT_FALSE(plan.ingress);
+  EXPECT_FALSE(plan.claim);
+  EXPECT_EQ(plan.url, "");
+  ASSERT_EQ(plan.problems.size(), 1U);
+  EXPECT_EQ(plan.problems[0].reason, GetParam().reason);
+  EXPECT_TRUE(plan.problems[0].refused);
+  EXPECT_THAT(plan.problems[0].message, HasSubstr("is not allowed"));
+}
+INSTANTIATE_TEST_SUITE_P(
+    AutoExposePlan, RefusedByDefault,
+    ::testing::Values(Refused{R"({auto-expose.kubexx.dev/host: web.bank.example.com})", "HostNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/host: example.com})", "HostNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/host: "*.example.com"})", "HostNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/host: "xshop.example.com"})", "HostNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/host: "shop.example.com.evil.org"})", "HostNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/host: "xn--bank-0xa.example.com"})", "HostNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/host: ""})", "HostNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/path: "/a;}location /b"})", "PathNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/path: "/a\nb"})", "PathNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/path: "/a/../b"})", "PathNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/path: "/%2e%2e/b"})", "PathNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/path: '/(.*)'})", "PathNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/ingress-class: internal})", "IngressClassNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/issuer: ca})", "IssuerNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/cluster-issuer: ca})", "IssuerNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/tls-secret: bank-tls})", "TlsSecretNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/ingress-annotations: "nginx.ingress.kubernetes.io/server-snippet: x"})",
+                              "IngressAnnotationNotAllowed"},
+                      Refused{R"({auto-expose.kubexx.dev/ingress-annotations: "kubernetes.io/ingress.class: x"})",
+                              "IngressAnnotationNotAllowed"}));
+
+TEST(AutoExposePlan, ARefusedServiceTypeBecomesClusterIp) {
+  for (const char* type : {"NodePort", "LoadBalancer"}) {
+    const Plan plan = PlanWith(std::string("{auto-expose.kubexx.dev/service-type: ") + type + "}", WithDomain());
+    ASSERT_TRUE(plan.service);
+    EXPECT_EQ(plan.service->spec.type, "ClusterIP");
+    EXPECT_TRUE(plan.ingress);
+    ASSERT_EQ(plan.problems.size(), 1U);
+    EXPECT_EQ(plan.problems[0].reason, "ServiceTypeNotAllowed");
+  }
+  Settings settings = WithDomain();
+  settings.service_type = "LoadBalancer";
+  EXPECT_EQ(PlanWith("{}", settings).service->spec.type, "LoadBalancer");
+  EXPECT_THAT(PlanWith("{auto-expose.kubexx.dev/service-type: ClusterIP}", settings).problems, IsEmpty());
+}
+
+TEST(AutoExposePlan, WhatTheSettingsSayAnywayIsNoDemand) {
+  Settings settings = WithDomain();
+  settings.ingress_class = "nginx";
+  settings.cluster_issuer = "letsencrypt";
+  settings.tls_secret = "{name}-cert";
+  settings.ingress_annotations = {{"a.example.com/x", "1"}};
+  const Plan plan = PlanWith(
+      R"({auto-expose.kubexx.dev/host: "{name}.{namespace}.{domain}", auto-expose.kubexx.dev/ingress-class: nginx,
+          auto-expose.kubexx.dev/cluster-issuer: letsencrypt, auto-expose.kubexx.dev/tls-secret: web-cert,
+          auto-expose.kubexx.dev/ingress-annotations: "a.example.com/x: '1'"})",
+      settings);
+  EXPECT_THAT(plan.problems, IsEmpty());
+  EXPECT_TRUE(plan.ingress);
+  // Another value of the operator's own annotation is.
+  EXPECT_FALSE(PlanWith(R"({auto-expose.kubexx.dev/ingress-annotations: "a.example.com/x: '2'"})", settings).ingress);
+}
+
+TEST(AutoExposePlan, WithoutADomainPathsStayBelowTheNamespace) {
+  const auto ingress = [](std::string_view annotations) { return PlanWith(annotations).ingress.has_value(); };
+  EXPECT_TRUE(ingress(R"({auto-expose.kubexx.dev/path: /shop/other})"));
+  EXPECT_TRUE(ingress(R"({auto-expose.kubexx.dev/path: /shop})"));
+  EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/path: /})"));
+  EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/path: /bank/web})"));
+  EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/path: /shopping})"));
+  EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/path: /shop/../bank})"));
+  EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/host: a.example.com})"));
+}
+
+TEST(AutoExposePlan, OnOneHostForAllPathsStayBelowTheNamespace) {
+  Settings settings = WithDomain();
+  settings.host = "apps.{domain}";
+  EXPECT_EQ(PlanWith("{}", settings).claim, (Claim{"apps.example.com", "/shop/web"}));
+  EXPECT_FALSE(PlanWith(R"({auto-expose.kubexx.dev/path: /bank/web})", settings).ingress);
+  EXPECT_FALSE(PlanWith(R"({auto-expose.kubexx.dev/path: /})", settings).ingress);
+  settings.path = "/x/{name}(/|$)(.*)";  // the operator may
+  EXPECT_EQ(PlanWith("{}", settings).claim, (Claim{"apps.example.com", "/x/web(/|$)(.*)"}));
+}
+
+TEST(AutoExposePlan, TheNamespaceMayAllowMore) {
+  const NamespacePolicy policy = NamespacePolicy::Of({{"auto-expose.kubexx.dev/allow-hosts", "shop.org, *.shop.org"}});
+  const auto plan = [&](std::string_view host, const Settings& settings) {
+    return PlanFor(WorkloadOf(MakeDeployment("[{containerPort: 80}]", "{auto-expose.kubexx.dev/host: \"" + std::string(host) + "\"}")),
+                   settings, policy);
+  };
+  EXPECT_TRUE(plan("shop.org", WithDomain()).ingress);
+  EXPECT_TRUE(plan("www.shop.org", WithDomain()).ingress);
+  EXPECT_FALSE(plan("*.shop.org", WithDomain()).ingress);
+  EXPECT_FALSE(plan("bank.org", WithDomain()).ingress);
+  Settings settings = WithDomain();
+  settings.allowed.hosts_of_namespaces = false;
+  EXPECT_FALSE(plan("shop.org", settings).ingress);
+}
+
+TEST(AutoExposePlan, ALongValueIsCutInTheMessage) {
+  const Plan plan = PlanWith("{auto-expose.kubexx.dev/path: \"/" + std::string(100000, '(') + "\"}", WithDomain());
+  ASSERT_EQ(plan.problems.size(), 1U);
+  EXPECT_LT(plan.problems[0].message.size(), 1000U);
 }
 
 // ---- Gateway

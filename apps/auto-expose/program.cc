@@ -4,9 +4,12 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
+#include "children.h"
+#include "claims.h"
 #include "exposer.h"
 #include "kube/base/log.h"
 #include "kube/codec/yaml.h"
@@ -39,9 +42,11 @@ A workload's annotations, all with the prefix auto-expose.kubexx.dev/, say what 
   expose ("true", "false"), port ("80:http"), service-type, session-affinity, ingress ("none"), ingress-class, host, path, path-type,
   tls-secret, cluster-issuer, issuer, ingress-annotations (a YAML map)
 
+Hosts lie below {namespace}.{domain}, paths have plain characters, and anything else that an annotation chooses is refused unless a flag
+--allow-... allows it. Lists have commas between their names, in which * stands for any text, and may come several times.
+
 Every flag may also be a variable (AUTO_EXPOSE_INGRESS_CLASS) or an entry of the --config file (ingress-class: nginx).
 
-flags:
 )";
 
 int Fail(const Streams& io, const std::string& message, int code) {
@@ -49,12 +54,15 @@ int Fail(const Streams& io, const std::string& message, int code) {
   return code;
 }
 
-template <typename T>
-void PrintPlan(const T& object, const Settings& settings, const Streams& io, int& problems) {
-  T workload = object;
-  if (workload.metadata.namespace_.empty()) workload.metadata.namespace_ = "default";
-  const Plan plan = PlanFor(WorkloadOf(workload), settings);
-  const std::string name = WorkloadOf(workload).gvk.kind.str() + " " + kube::KeyOf(workload).ToString();
+// The workloads of all files, and what else is there that decides about them.
+struct Manifests {
+  std::vector<Workload> workloads{};
+  std::map<kube::String, NamespacePolicy> namespaces{};
+  std::vector<ClaimBoard::Holder> holders{};
+};
+
+void PrintPlan(const Workload& workload, const Plan& plan, const Streams& io, int& problems) {
+  const std::string name = Claimant::Of(workload).ToString();
   for (const Problem& problem : plan.problems) {
     io.err << name << ": " << problem.reason << ": " << problem.message << "\n";
     ++problems;
@@ -69,6 +77,30 @@ void PrintPlan(const T& object, const Settings& settings, const Streams& io, int
   if (!plan.url.empty()) io.err << name << ": " << plan.url << "\n";
 }
 
+// As if all that the files have were in one cluster, and nothing else.
+int PrintPlans(const Manifests& manifests, const Settings& settings, const Streams& io) {
+  std::vector<Plan> plans;
+  std::vector<ClaimBoard::Rival> rivals;
+  for (const Workload& workload : manifests.workloads) {
+    const auto policy = manifests.namespaces.find(workload.metadata.namespace_);
+    plans.push_back(PlanFor(workload, settings, policy == manifests.namespaces.end() ? NamespacePolicy{} : policy->second));
+    if (plans.back().claim) rivals.push_back({Claimant::Of(workload), *plans.back().claim});
+  }
+  const ClaimBoard::Sources sources{
+      .holders = [&](const Claim&, const auto& visit) { (void)std::any_of(manifests.holders.begin(), manifests.holders.end(), visit); },
+      .rivals = [&](const Claim&, const Claimant&, const auto& visit) { (void)std::any_of(rivals.begin(), rivals.end(), visit); }};
+  ClaimBoard board(SharedHost(settings));
+  int problems = 0;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].claim) {
+      const ClaimBoard::Answer answer = board.Take(Claimant::Of(manifests.workloads[i]), *plans[i].claim, sources);
+      if (answer.blocker) Yield(plans[i], *answer.blocker, answer.blocker->ns);
+    }
+    PrintPlan(manifests.workloads[i], plans[i], io, problems);
+  }
+  return problems;
+}
+
 Result<std::string> ReadFile(const std::string& file, std::istream& standard_input) {
   if (file == "-") return std::string(std::istreambuf_iterator<char>(standard_input), {});
   std::ifstream in(file);
@@ -77,8 +109,8 @@ Result<std::string> ReadFile(const std::string& file, std::istream& standard_inp
 }
 
 // Errors name the file and the document.
-Result<void> PlanFile(const std::string& file, const Settings& settings, const Streams& io, int& problems, int& workloads) {
-  const Result<std::string> text = ReadFile(file, io.in);
+Result<void> ReadManifests(const std::string& file, std::istream& standard_input, Manifests& manifests) {
+  const Result<std::string> text = ReadFile(file, standard_input);
   if (!text) return text.error();
   const Result<std::vector<kube::Value>> documents = kube::ParseYaml(*text);
   if (!documents) return documents.error().WithContext(file);
@@ -95,20 +127,34 @@ Result<void> PlanFile(const std::string& file, const Settings& settings, const S
   for (const kube::Value& value : objects) {
     const Result<kube::DynamicObject> object = kube::DynamicObject::FromValue(value);
     if (!object) return object.error().WithContext(file);
-    const auto plan = [&]<typename T>(const T*) -> Result<void> {
-      const Result<T> typed = kube::FromDynamic<T>(*object);
+    const auto read = [&]<typename T>(const T*, const auto& use) -> Result<void> {
+      Result<T> typed = kube::FromDynamic<T>(*object);
       if (!typed) return typed.error().WithContext(file);
-      PrintPlan(*typed, settings, io, problems);
-      ++workloads;
+      if (typed->metadata.namespace_.empty()) typed->metadata.namespace_ = "default";
+      use(*typed);
       return {};
+    };
+    const auto workload = [&](const auto& typed) { manifests.workloads.push_back(WorkloadOf(typed)); };
+    const auto hold = [&](const char* kind, kube::ObjectKey key, const std::vector<Claim>& claims) {
+      if (key.ns.empty()) key.ns = "default";
+      for (const Claim& claim : claims) manifests.holders.push_back({.kind = kind, .key = key, .claim = claim});
     };
     Result<void> done;
     if (object->gvk() == kube::GvkOf<kube::apps::v1::Deployment>()) {
-      done = plan(static_cast<kube::apps::v1::Deployment*>(nullptr));
+      done = read(static_cast<kube::apps::v1::Deployment*>(nullptr), workload);
     } else if (object->gvk() == kube::GvkOf<kube::apps::v1::StatefulSet>()) {
-      done = plan(static_cast<kube::apps::v1::StatefulSet*>(nullptr));
+      done = read(static_cast<kube::apps::v1::StatefulSet*>(nullptr), workload);
     } else if (object->gvk() == kube::GvkOf<kube::apps::v1::DaemonSet>()) {
-      done = plan(static_cast<kube::apps::v1::DaemonSet*>(nullptr));
+      done = read(static_cast<kube::apps::v1::DaemonSet*>(nullptr), workload);
+    } else if (object->gvk() == kube::GvkOf<kube::networking::v1::Ingress>()) {
+      done = read(static_cast<kube::networking::v1::Ingress*>(nullptr),
+                  [&](const auto& ingress) { hold("Ingress", kube::KeyOf(ingress), ClaimsOf(ingress)); });
+    } else if (object->gvk() == kHttpRoute) {
+      hold("HTTPRoute", object->key(), ClaimsOf(*object));
+    } else if (object->gvk() == kube::GvkOf<kube::core::v1::Namespace>()) {
+      done = read(static_cast<kube::core::v1::Namespace*>(nullptr), [&](const auto& ns) {
+        manifests.namespaces.insert_or_assign(ns.metadata.name, NamespacePolicy::Of(ns.metadata.annotations));
+      });
     }
     if (!done) return done;
   }
@@ -127,12 +173,12 @@ int RunPlan(const std::vector<std::string>& rest, const Settings& settings, cons
     }
   }
   if (files.empty()) return Fail(io, "plan: -f FILE is missing", 2);
-  int problems = 0, workloads = 0;
+  Manifests manifests;
   for (const std::string& file : files) {
-    if (Result<void> planned = PlanFile(file, settings, io, problems, workloads); !planned) return Fail(io, planned.error().ToString(), 1);
+    if (Result<void> read = ReadManifests(file, io.in, manifests); !read) return Fail(io, read.error().ToString(), 1);
   }
-  if (workloads == 0) return Fail(io, "plan: no Deployment, StatefulSet or DaemonSet there", 1);
-  return problems == 0 ? 0 : 1;
+  if (manifests.workloads.empty()) return Fail(io, "plan: no Deployment, StatefulSet or DaemonSet there", 1);
+  return PrintPlans(manifests, settings, io) == 0 ? 0 : 1;
 }
 
 // The namespace that this program runs in, where it runs in a pod.

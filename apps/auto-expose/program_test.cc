@@ -119,16 +119,54 @@ INSTANTIATE_TEST_SUITE_P(AutoExpose, BadFlag,
                                            "--ingress=x", "--ingress-class=A", "--domain=a_b", "--host={nam}.x", "--path=x",
                                            "--path-type=prefix", "--tls-secret=A", "--ingress-annotation=x", "--ingress-annotation=a b=x",
                                            "--gateway=a/", "--workers=0", "--workers=many", "--resync=-1s", "--resync=soon", "--opt-in=yes",
-                                           "--dry-run=no", "--domain", "--ingress=gateway"));
+                                           "--dry-run=no", "--domain", "--ingress=gateway", "--allow-hosts=A.b", "--allow-hosts=a.*",
+                                           "--allow-hosts={name}.a", "--allow-service-types=ExternalName", "--allow-issuers=a b",
+                                           "--allow-namespace-hosts=maybe", "--domain={namespace}.a"));
+
+TEST(AutoExposeFlags, ListsOfWhatIsAllowedAddUp) {
+  ProgramFlags flags;
+  const auto rest = ParseFlags({"--allow-hosts=a.org,*.b.org", "--allow-hosts", "{namespace}.{domain}",
+                                "--allow-ingress-annotations=x.org/*", "--allow-namespace-hosts=false", "--allow-tls-secrets={name}-tls"},
+                               flags);
+  ASSERT_TRUE(rest.ok()) << rest.error().ToString();
+  EXPECT_THAT(flags.settings.allowed.hosts, ElementsAre("a.org", "*.b.org", "{namespace}.{domain}"));
+  EXPECT_THAT(flags.settings.allowed.ingress_annotations, ElementsAre("x.org/*"));
+  EXPECT_THAT(flags.settings.allowed.tls_secrets, ElementsAre("{name}-tls"));
+  EXPECT_FALSE(flags.settings.allowed.hosts_of_namespaces);
+}
 
 // ---- commands
 
 TEST(AutoExposeProgram, HelpNamesEveryFlag) {
   const Outcome help = Program({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const char* flag :
-       {"--domain", "--opt-in", "--ingress ", "--gateway", "--kubeconfig", "--context", "--master", "--namespace", "--workers", "--resync",
-        "--leader-elect", "--metrics-bind-address", "--health-probe-bind-address", "-v", "--config", "--dry-run", "--print-rbac"}) {
+  for (const char* flag : {"--domain",
+                           "--opt-in",
+                           "--ingress ",
+                           "--gateway",
+                           "--kubeconfig",
+                           "--context",
+                           "--master",
+                           "--namespace",
+                           "--workers",
+                           "--resync",
+                           "--leader-elect",
+                           "--metrics-bind-address",
+                           "--health-probe-bind-address",
+                           "-v",
+                           "--config",
+                           "--dry-run",
+                           "--print-rbac",
+                           "--allow-hosts",
+                           "--allow-namespace-hosts",
+                           "--allow-ingress-annotations",
+                           "--allow-ingress-classes",
+                           "--allow-service-types",
+                           "--allow-issuers",
+                           "--allow-cluster-issuers",
+                           "--allow-tls-secrets",
+                           "which workloads:",
+                           "what annotations of workloads may ask for"}) {
     EXPECT_THAT(help.out, HasSubstr(flag));
   }
   EXPECT_THAT(Program({"version"}).out, StartsWith("auto-expose "));
@@ -173,6 +211,29 @@ TEST(AutoExposeProgram, PlanSaysWhatIsWrong) {
   EXPECT_THAT(Program({"plan", "-f", "-"}, "a: [").err, HasSubstr("-: "));
   EXPECT_THAT(Program({"plan", "-f", "-"}, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n").err, HasSubstr("no Deployment"));
   EXPECT_EQ(Program({"plan", "-f", "-"}, "apiVersion: apps/v1\nkind: Deployment\nspec: 7\n").code, 1);
+}
+
+TEST(AutoExposeProgram, PlanSaysWhatIsRefused) {
+  std::string web = kWeb;
+  web.replace(web.find("{name: web}"), 11, "{name: web, annotations: {auto-expose.kubexx.dev/host: shop.org}}");
+  const Outcome plan = Program({"plan", "-f", "-", "--domain", "example.com"}, web);
+  EXPECT_EQ(plan.code, 1);
+  EXPECT_THAT(plan.err, HasSubstr("Deployment default/web: HostNotAllowed: "));
+  EXPECT_THAT(plan.out, Not(HasSubstr("kind: Ingress")));
+  EXPECT_EQ(Program({"plan", "-f", "-", "--domain", "example.com", "--allow-hosts=shop.org"}, web).code, 0);
+  // A Namespace among the documents allows it, and an Ingress of somebody else has it.
+  const std::string ns =
+      "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, annotations: {auto-expose.kubexx.dev/allow-hosts: shop.org}}\n---\n";
+  const Outcome allowed = Program({"plan", "-f", "-", "--domain", "example.com"}, ns + web);
+  EXPECT_EQ(allowed.code, 0) << allowed.err;
+  EXPECT_THAT(allowed.out, HasSubstr("host: shop.org"));
+  const Outcome held = Program({"plan", "-f", "-", "--domain", "example.com"},
+                               ns +
+                                   "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: x, namespace: bank}\n"
+                                   "spec: {rules: [{host: shop.org}]}\n---\n" +
+                                   web);
+  EXPECT_EQ(held.code, 1);
+  EXPECT_THAT(held.err, HasSubstr("HostConflict: http://shop.org/ belongs to Ingress bank/x"));
 }
 
 TEST(AutoExposeProgram, PlanOfAnOptedOutWorkloadSaysWhy) {

@@ -1,5 +1,6 @@
 #include "settings_flags.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "kube/meta/validation.h"
 #include "kube/value/time.h"
+#include "policy.h"
 
 namespace auto_expose {
 namespace {
@@ -18,6 +20,7 @@ using kube::Result;
 using Setter = std::function<Result<void>(ProgramFlags& flags, const std::string& value)>;
 
 struct Flag {
+  std::string_view group;
   std::string_view name;
   std::string_view value;  // empty: a switch
   std::string_view help;
@@ -144,6 +147,40 @@ Result<void> SetSelector(ProgramFlags& flags, const std::string& value) {
   return {};
 }
 
+Setter Names(std::vector<std::string> Allowed::*member, std::vector<std::string> known = {}) {
+  return [member, known = std::move(known)](ProgramFlags& flags, const std::string& value) -> Result<void> {
+    for (std::string& name : Split(value)) {
+      const auto usual = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("-._/*{}").find(c) != std::string_view::npos;
+      };
+      if (!std::all_of(name.begin(), name.end(), usual)) return Invalid("\"" + name + "\" is no name; '*' stands for any text");
+      if (!known.empty() && std::find(known.begin(), known.end(), name) == known.end())
+        return Invalid("allowed are NodePort, LoadBalancer");
+      (flags.settings.allowed.*member).push_back(std::move(name));
+    }
+    return {};
+  };
+}
+
+Result<void> AllowHosts(ProgramFlags& flags, const std::string& value) {
+  for (std::string& pattern : Split(value)) {
+    std::string filled = pattern;
+    for (const std::string_view place : {"{namespace}", "{domain}"}) {
+      for (std::size_t at = 0; (at = filled.find(place)) != std::string::npos;) filled.replace(at, place.size(), "a");
+    }
+    if (Result<HostPattern> parsed = HostPattern::Parse(filled); !parsed) return parsed.error();
+    flags.settings.allowed.hosts.push_back(std::move(pattern));
+  }
+  return {};
+}
+
+Result<void> SetDomain(ProgramFlags& flags, const std::string& value) {
+  if (Result<void> valid = kube::ValidateDnsSubdomain(value); !value.empty() && !valid) return valid;
+  flags.settings.domain = value;
+  return {};
+}
+
 Result<void> SetWorkers(ProgramFlags& flags, const std::string& value) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), flags.workers);
   if (error != std::errc() || end != value.data() + value.size() || flags.workers < 1 || flags.workers > 1000) {
@@ -165,41 +202,62 @@ Result<void> ValidPath(std::string_view path) {
   return {};
 }
 
+constexpr std::string_view kWhich = "which workloads", kHow = "how they are exposed",
+                           kAllow = "what annotations of workloads may ask for (nothing of this, unless allowed here)",
+                           kRest = "the program";
+
 const std::vector<Flag>& AllFlags() {
   static const std::vector<Flag>& flags = *new std::vector<Flag>{
-      {"kinds", "LIST", "what is exposed: deployments, statefulsets, daemonsets (default deployments)", SetKinds},
-      {"opt-in", "", "expose only what has the annotation auto-expose.kubexx.dev/expose: \"true\"",
+      {kWhich, "kinds", "LIST", "what is exposed: deployments, statefulsets, daemonsets (default deployments)", SetKinds},
+      {kWhich, "opt-in", "", "expose only what has the annotation auto-expose.kubexx.dev/expose: \"true\"",
        [](ProgramFlags& f, const std::string& value) -> Result<void> {
          if (value != "true" && value != "false") return Invalid("allowed are true, false");
          f.settings.opt_in = value == "true";
          return {};
        }},
-      {"namespaces", "LIST", "only workloads of these namespaces (default: all)",
+      {kWhich, "namespaces", "LIST", "only workloads of these namespaces (default: all)",
        [](ProgramFlags& f, const std::string& value) { return SetNamespaces(f.settings.namespaces, value); }},
-      {"exclude-namespaces", "LIST", "leave these out as well; kube-system and the program's own always are",
+      {kWhich, "exclude-namespaces", "LIST", "leave these out as well; kube-system and the program's own always are",
        [](ProgramFlags& f, const std::string& value) { return SetNamespaces(f.settings.excluded_namespaces, value); }},
-      {"selector", "LABELS", "only workloads with such labels: tier=web,team!=infra", SetSelector},
-      {"service-type", "TYPE", "ClusterIP, NodePort or LoadBalancer (default ClusterIP)",
+      {kWhich, "selector", "LABELS", "only workloads with such labels: tier=web,team!=infra", SetSelector},
+      {kHow, "service-type", "TYPE", "ClusterIP, NodePort or LoadBalancer (default ClusterIP)",
        OneOf(&Settings::service_type, {"ClusterIP", "NodePort", "LoadBalancer"})},
-      {"ingress", "HOW", "none, ingress, or gateway for an HTTPRoute (default ingress)", SetExposure},
-      {"ingress-class", "NAME", "of the Ingresses (default: the cluster's)",
+      {kHow, "ingress", "HOW", "none, ingress, or gateway for an HTTPRoute (default ingress)", SetExposure},
+      {kHow, "ingress-class", "NAME", "of the Ingresses (default: the cluster's)",
        NameTemplate(&Settings::ingress_class, kube::ValidateDnsSubdomain)},
-      {"domain", "NAME", "of the hosts; without it there are paths /NAMESPACE/NAME instead",
-       NameTemplate(&Settings::domain, kube::ValidateDnsSubdomain)},
-      {"host", "TEMPLATE", "of the hosts (default {name}.{namespace}.{domain})", NameTemplate(&Settings::host, kube::ValidateDnsSubdomain)},
-      {"path", "TEMPLATE", "of the paths (default /, without a domain /{namespace}/{name})", NameTemplate(&Settings::path, ValidPath)},
-      {"path-type", "TYPE", "Prefix, Exact or ImplementationSpecific (default Prefix)",
+      {kHow, "domain", "NAME", "of the hosts; without it there are paths /NAMESPACE/NAME instead", SetDomain},
+      {kHow, "host", "TEMPLATE", "of the hosts (default {name}.{namespace}.{domain})",
+       NameTemplate(&Settings::host, kube::ValidateDnsSubdomain)},
+      {kHow, "path", "TEMPLATE", "of the paths (default /; without a host of its own /{namespace}/{name})",
+       NameTemplate(&Settings::path, ValidPath)},
+      {kHow, "path-type", "TYPE", "Prefix, Exact or ImplementationSpecific (default Prefix)",
        OneOf(&Settings::path_type, {"Prefix", "Exact", "ImplementationSpecific"})},
-      {"tls-secret", "TEMPLATE", "name of the certificate's secret, in each workload's namespace",
+      {kHow, "tls-secret", "TEMPLATE", "name of the certificate's secret, in each workload's namespace",
        NameTemplate(&Settings::tls_secret, kube::ValidateDnsSubdomain)},
-      {"cluster-issuer", "NAME", "ask cert-manager for certificates, from this ClusterIssuer", Text(&Settings::cluster_issuer)},
-      {"issuer", "NAME", "likewise, from this Issuer in the workload's namespace", Text(&Settings::issuer)},
-      {"ingress-annotation", "KEY=VALUE", "of every Ingress; may come several times", AddIngressAnnotation},
-      {"gateway", "[NAMESPACE/]NAME", "that HTTPRoutes belong to, with --ingress=gateway", SetGateway},
-      {"workers", "N", "workloads that are worked on at once (default 4)", SetWorkers},
-      {"resync", "TIME", "look at every workload again after this time; 0 for never (default 10h)", SetResync},
-      {"dry-run", "", "change nothing; print what would be done", Switch(&ProgramFlags::dry_run)},
-      {"config", "FILE", "YAML with flags, for example \"domain: example.com\"",
+      {kHow, "cluster-issuer", "NAME", "ask cert-manager for certificates, from this ClusterIssuer", Text(&Settings::cluster_issuer)},
+      {kHow, "issuer", "NAME", "likewise, from this Issuer in the workload's namespace", Text(&Settings::issuer)},
+      {kHow, "ingress-annotation", "KEY=VALUE", "of every Ingress; may come several times", AddIngressAnnotation},
+      {kHow, "gateway", "[NAMESPACE/]NAME", "that HTTPRoutes belong to, with --ingress=gateway", SetGateway},
+      {kAllow, "allow-hosts", "LIST",
+       "hosts beside those below {namespace}.{domain}: shop.example.com, *.example.com, **.example.com (with wildcard hosts)", AllowHosts},
+      {kAllow, "allow-namespace-hosts", "",
+       "let the annotation auto-expose.kubexx.dev/allow-hosts of a Namespace add hosts for it (default true)",
+       [](ProgramFlags& f, const std::string& value) -> Result<void> {
+         if (value != "true" && value != "false") return Invalid("allowed are true, false");
+         f.settings.allowed.hosts_of_namespaces = value == "true";
+         return {};
+       }},
+      {kAllow, "allow-ingress-annotations", "LIST", "keys of ingress-annotations; their values are not checked",
+       Names(&Allowed::ingress_annotations)},
+      {kAllow, "allow-ingress-classes", "LIST", "names of ingress-class", Names(&Allowed::ingress_classes)},
+      {kAllow, "allow-service-types", "LIST", "NodePort, LoadBalancer", Names(&Allowed::service_types, {"NodePort", "LoadBalancer"})},
+      {kAllow, "allow-issuers", "LIST", "names of issuer", Names(&Allowed::issuers)},
+      {kAllow, "allow-cluster-issuers", "LIST", "names of cluster-issuer", Names(&Allowed::cluster_issuers)},
+      {kAllow, "allow-tls-secrets", "LIST", "names of tls-secret; may have {name} and {namespace}", Names(&Allowed::tls_secrets)},
+      {kRest, "workers", "N", "workloads that are worked on at once (default 4)", SetWorkers},
+      {kRest, "resync", "TIME", "look at every workload again after this time; 0 for never (default 10h)", SetResync},
+      {kRest, "dry-run", "", "change nothing; print what would be done", Switch(&ProgramFlags::dry_run)},
+      {kRest, "config", "FILE", "YAML with flags, for example \"domain: example.com\"",
        [](ProgramFlags&, const std::string&) -> Result<void> { return {}; }},
   };
   return flags;
@@ -245,13 +303,18 @@ Result<std::vector<std::string>> ParseFlags(const std::vector<std::string>& argu
 
 std::string FlagsHelp() {
   std::string text;
+  std::string_view group;
   for (const Flag& flag : AllFlags()) {
+    if (flag.group != group) {
+      group = flag.group;
+      text.append(text.empty() ? "" : "\n").append(group).append(":\n");
+    }
     std::string line = "  --" + std::string(flag.name);
     if (!flag.value.empty()) line.append(" ").append(flag.value);
     line.resize(std::max<std::size_t>(line.size() + 2, 36), ' ');
     text.append(line).append(flag.help).append("\n");
   }
-  return text;
+  return text.append("\nall controllers:\n");
 }
 
 }  // namespace auto_expose

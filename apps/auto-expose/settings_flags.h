@@ -20,7 +20,7 @@ struct ProgramFlags {
 
 // Takes what it knows out of the arguments, and gives back the others. Errors: kInvalid, naming the flag and what it may be.
 kube::Result<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments, ProgramFlags& flags);
-// A line for each flag.
+// A line for each flag, in groups.
 std::string FlagsHelp();
 
 }  // namespace auto_expose

@@ -271,6 +271,7 @@ def foreign_service_is_left_alone(case):
     case.deploy("web")
     case.event("web", "NameConflict", "web")
     expect(version(case.get("service", "web")) == before, "it was written")
+    expect(case.get("ingress", "web") is None, "an Ingress leads to somebody else's Service")
     case.kubectl("delete", "service", "web")
     case.until("the name is free, and no Service of ours comes",
                lambda: (case.get("service", "web") or {"spec": {"ports": [{}]}})["spec"]["ports"][0].get("port") == 8080)
@@ -500,6 +501,20 @@ def a_second_replica_takes_over(case):
             case.exposed("b")
 
 
+def what_is_not_allowed_is_refused(case):
+    with case.cluster.start(case.ns, "--namespaces", case.ns):
+        case.deploy("web")
+        case.exposed("web")
+        for annotations, reason in (({"host": "web.other.example.com"}, "HostNotAllowed"), ({"path": "/x;}"}, "PathNotAllowed"),
+                                    ({"ingress_annotations": "nginx.ingress.kubernetes.io/server-snippet: x"}, "IngressAnnotationNotAllowed")):
+            case.annotate("web", **annotations)
+            case.event("web", reason)
+            case.gone("ingress", "web")
+            case.exists("service", "web")
+            case.annotate("web", **{name: None for name in annotations})
+            case.exposed("web")
+
+
 def libcurl_is_not_loaded(case):
     """It costs 4.4 MB, and only HTTP/1.1, proxies and upgraded connections need it."""
     with case.cluster.start(case.ns, "--namespaces", case.ns) as program:
@@ -517,7 +532,8 @@ SHARED = [deployment_is_exposed, children_are_owned, scaling_changes_nothing, ed
           ingress_none_is_a_service_only, stateful_and_daemon_sets, several_ports_keep_name_and_protocol, plan_equals_what_the_server_gets,
           dry_run_changes_nothing, kube_system_is_left_alone, refusal_by_quota_is_told_and_mended]
 OWN = [restart_writes_nothing, opt_in_exposes_who_asks, label_selector_chooses, without_a_domain_there_is_a_path, gateway_waits_for_its_crd,
-       missing_permission_is_named_and_the_rest_goes_on, a_second_replica_takes_over, libcurl_is_not_loaded]
+       missing_permission_is_named_and_the_rest_goes_on, a_second_replica_takes_over, what_is_not_allowed_is_refused,
+       libcurl_is_not_loaded]
 
 
 def reason_to_skip(function, cluster):
@@ -533,7 +549,9 @@ def reason_to_skip(function, cluster):
 def run_cases(cluster, names):
     failures = count = 0
     own = [f"own-{i}" for i in range(len(OWN))]
-    with cluster.start("shared", "--kinds", ALL_KINDS, "--exclude-namespaces", ",".join(own)) as program:
+    allowed = ["--allow-hosts=shop.example.com", "--allow-service-types=NodePort", "--allow-tls-secrets=web-tls", "--allow-cluster-issuers=letsencrypt",
+               "--allow-ingress-annotations=example.org/a"]
+    with cluster.start("shared", "--kinds", ALL_KINDS, "--exclude-namespaces", ",".join(own), *allowed) as program:
         cases = list(zip(SHARED, [f"case-{i}" for i in range(len(SHARED))])) + list(zip(OWN, own))
         for function, ns in cases:
             if names and function.__name__ not in names:

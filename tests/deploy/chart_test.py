@@ -33,12 +33,16 @@ VARIANTS = {
                                            "labelSelector": {"matchLabels": {"team": "infra"}}}],
             "serviceAccount": {"name": "robot", "annotations": {"example.com/role": "x"}}, "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
             "fullnameOverride": "exposer",
+            "allow": {"hosts": ["*.example.com", "shop.org"], "namespaceHosts": False, "ingressAnnotations": ["nginx.ingress.kubernetes.io/proxy-*"],
+                      "ingressClasses": ["internal"], "serviceTypes": ["NodePort", "LoadBalancer"], "issuers": ["own"], "clusterIssuers": ["ca"], "tlsSecrets": ["{name}-*"]},
         },
         ["--opt-in=false", "--kinds=deployments,statefulsets,daemonsets", "--domain=example.com", "--namespaces=shop,blog",
          "--exclude-namespaces=infra", "--selector=tier=web,team!=infra", "--service-type=NodePort", "--host={name}.{domain}", "--path=/{name}",
          "--path-type=Exact", "--tls-secret={name}-tls", "--cluster-issuer=letsencrypt", "--ingress-class=nginx",
          "--ingress-annotation=example.com/a=1, 2: \"three\"", "--ingress-annotation=example.com/b=", "--workers=8", "--resync=1h",
-         "--logging-format=text", "-v=4", "--graceful-shutdown-timeout=10s", "--leader-elect-lease-name=exposer"]),
+         "--logging-format=text", "-v=4", "--graceful-shutdown-timeout=10s", "--leader-elect-lease-name=exposer", "--allow-hosts=*.example.com,shop.org", "--allow-namespace-hosts=false",
+         "--allow-ingress-annotations=nginx.ingress.kubernetes.io/proxy-*", "--allow-ingress-classes=internal",
+         "--allow-service-types=NodePort,LoadBalancer", "--allow-issuers=own", "--allow-cluster-issuers=ca", "--allow-tls-secrets={name}-*"]),
     "gateway": ({"exposure": "gateway", "gateway": "infra/public"}, ["--ingress=gateway", "--gateway=infra/public"]),
     "service alone": ({"exposure": "none"}, ["--ingress=none"]),
     "one namespace": ({"watchNamespace": "shop"}, ["--namespace=shop"]),
@@ -57,6 +61,8 @@ REFUSED = (
     ({"watchNamespace": "Shop"}, "watchNamespace"),
     ({"metrics": {"enabled": False}, "serviceMonitor": {"enabled": True}}, "metrics.enabled"),
     ({"serviceAccount": {"create": False}}, "serviceAccount.name"),
+    ({"allow": {"host": []}}, "host"),
+    ({"allow": {"serviceTypes": ["ExternalName"]}}, "serviceTypes"),
 )
 
 

@@ -80,6 +80,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if eq .Values.exposure "gateway" }}
 - --gateway={{ required "gateway is needed with exposure: gateway" .Values.gateway }}
 {{- end }}
+{{- range $name, $list := dict "allow-hosts" .Values.allow.hosts "allow-ingress-annotations" .Values.allow.ingressAnnotations "allow-ingress-classes" .Values.allow.ingressClasses "allow-service-types" .Values.allow.serviceTypes "allow-issuers" .Values.allow.issuers "allow-cluster-issuers" .Values.allow.clusterIssuers "allow-tls-secrets" .Values.allow.tlsSecrets }}
+{{- with $list }}
+- {{ printf "--%s=%s" $name (join "," .) | quote }}
+{{- end }}
+{{- end }}
+- --allow-namespace-hosts={{ .Values.allow.namespaceHosts }}
 - --workers={{ .Values.workers }}
 - --resync={{ .Values.resync }}
 {{- if .Values.leaderElection.enabled }}
@@ -119,6 +125,25 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 - apiGroups: [gateway.networking.k8s.io]
   resources: [httproutes]
   verbs: [create, delete, get, list, patch, watch]
+{{- else if eq .Values.exposure "ingress" }}
+# Hosts that routes of others have.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [list, watch]
+{{- end }}
+{{- end }}
+
+{{/* What it reads of the whole cluster to keep namespaces apart. A role for one namespace has none of it. */}}
+{{- define "auto-expose.clusterRules" -}}
+{{- if and .Values.allow.namespaceHosts (ne .Values.exposure "none") }}
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end }}
+{{- if and (eq .Values.exposure "ingress") (not .Values.ingress.className) }}
+- apiGroups: [networking.k8s.io]
+  resources: [ingressclasses]
+  verbs: [get]
 {{- end }}
 {{- end }}
 

@@ -1,0 +1,213 @@
+// Who has a host.
+#include "claims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace auto_expose {
+namespace {
+
+using Holder = ClaimBoard::Holder;
+
+Claimant Who(const char* ns, const char* name, std::int64_t created = 100) {
+  return {kube::Time::FromUnix(created), "Deployment", {ns, name}, kube::String(std::string("uid-") + ns + "-" + name)};
+}
+ChildOwner Owner(const Claimant& who) { return {who.kind, who.key, who.uid}; }
+
+// A cluster in two lists.
+class AutoExposeClaims : public ::testing::Test {
+ protected:
+  ClaimBoard::Sources Sources() {
+    return {
+        .holders = [this](const Claim&, const auto& visit) { (void)std::any_of(holders_.begin(), holders_.end(), visit); },
+        .rivals = [this](const Claim&, const Claimant&, const auto& visit) { (void)std::any_of(rivals_.begin(), rivals_.end(), visit); }};
+  }
+  // "" where it is granted, else who is in the way.
+  std::string Take(const Claimant& who, const Claim& claim) {
+    const ClaimBoard::Answer answer = board_.Take(who, claim, Sources());
+    return answer.blocker ? answer.blocker->what : "";
+  }
+  void HandMade(const char* ns, const char* name, Claim claim) {
+    holders_.push_back({.kind = "Ingress", .key = {ns, name}, .claim = claim});
+  }
+
+  ClaimBoard board_{std::nullopt};
+  std::vector<Holder> holders_;
+  std::vector<ClaimBoard::Rival> rivals_;
+};
+
+TEST_F(AutoExposeClaims, BetweenNamespacesAClaimIsTheHost) {
+  EXPECT_EQ(Take(Who("shop", "web"), {"a.org", "/"}), "");
+  EXPECT_EQ(Take(Who("evil", "web", 1), {"a.org", "/longer/path"}), "Deployment shop/web");
+  EXPECT_EQ(Take(Who("evil", "web", 1), {"*.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(Who("evil", "web", 1), {"b.org", "/"}), "");
+}
+
+TEST_F(AutoExposeClaims, AWildcardHoldsWhatItCovers) {
+  EXPECT_EQ(Take(Who("shop", "web"), {"*.a.org", "/"}), "");
+  EXPECT_EQ(Take(Who("evil", "1"), {"x.a.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(Who("evil", "2"), {"y.x.a.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(Who("evil", "3"), {"*.x.a.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(Who("evil", "4"), {"a.org", "/"}), "");
+  EXPECT_EQ(Take(Who("shop", "other"), {"x.a.org", "/"}), "");
+}
+
+TEST_F(AutoExposeClaims, WithinANamespaceAClaimIsHostAndPath) {
+  EXPECT_EQ(Take(Who("shop", "web"), {"a.org", "/"}), "");
+  EXPECT_EQ(Take(Who("shop", "api"), {"a.org", "/api"}), "");
+  EXPECT_EQ(Take(Who("shop", "v2"), {"a.org", "/api/"}), "Deployment shop/api");
+}
+
+TEST_F(AutoExposeClaims, SeniorityDecidesOnlyBetweenThoseWhoLackIt) {
+  const Claimant old = Who("evil", "old", 1), young = Who("shop", "web", 100);
+  rivals_ = {{old, {"a.org", "/"}}, {young, {"a.org", "/"}}};
+  EXPECT_EQ(Take(young, {"a.org", "/"}), "Deployment evil/old");
+  EXPECT_EQ(Take(old, {"a.org", "/"}), "");
+  board_.Release(old.kind, old.key);
+  rivals_.erase(rivals_.begin());
+  EXPECT_EQ(Take(young, {"a.org", "/"}), "");
+  rivals_.insert(rivals_.begin(), {old, {"a.org", "/"}});
+  EXPECT_EQ(Take(old, {"a.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(young, {"a.org", "/"}), "");
+}
+
+TEST_F(AutoExposeClaims, AnElderWhoCannotHaveItIsInNobodysWay) {
+  HandMade("infra", "x", {"b.org", "/"});
+  const Claimant old = Who("evil", "old", 1);
+  rivals_ = {{old, {"*.org", "/"}}};
+  EXPECT_EQ(Take(Who("shop", "web"), {"a.org", "/"}), "");
+}
+
+TEST_F(AutoExposeClaims, HandMadeObjectsHold) {
+  HandMade("bank", "site", {"a.org", "/x"});
+  EXPECT_EQ(Take(Who("evil", "web"), {"a.org", "/"}), "Ingress bank/site");
+  EXPECT_EQ(Take(Who("bank", "web"), {"a.org", "/x"}), "Ingress bank/site");
+  EXPECT_EQ(Take(Who("bank", "web"), {"a.org", "/y"}), "");
+}
+
+TEST_F(AutoExposeClaims, AHolderStaysOneWhateverOthersMake) {
+  const Claimant web = Who("shop", "web");
+  EXPECT_EQ(Take(web, {"a.org", "/"}), "");
+  HandMade("evil", "copy", {"a.org", "/"});
+  const ClaimBoard::Answer answer = board_.Take(web, {"a.org", "/"}, Sources());
+  EXPECT_FALSE(answer.blocker);
+  ASSERT_TRUE(answer.contested);
+  EXPECT_EQ(answer.contested->what, "Ingress evil/copy");
+  // Another path of its own host, too.
+  EXPECT_EQ(Take(web, {"a.org", "/v2"}), "");
+}
+
+TEST_F(AutoExposeClaims, AnEditedIngressIsNoClaim) {
+  const Claimant web = Who("shop", "web"), evil = Who("evil", "web", 1);
+  board_.Seed(Owner(web), {"a.org", "/"});
+  board_.Seed(Owner(evil), {"evil.org", "/"});
+  // Its Ingress has the victim's host now, by hand.
+  holders_ = {{"Ingress", {"shop", "web"}, Owner(web), web.uid, {"a.org", "/"}},
+              {"Ingress", {"evil", "web"}, Owner(evil), evil.uid, {"a.org", "/"}}};
+  EXPECT_EQ(Take(evil, {"a.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(web, {"a.org", "/"}), "");
+}
+
+TEST_F(AutoExposeClaims, AWorkloadOfTheSameNameInheritsNothing) {
+  const Claimant web = Who("shop", "web");
+  EXPECT_EQ(Take(web, {"a.org", "/"}), "");
+  HandMade("evil", "copy", {"a.org", "/"});
+  Claimant anew = web;
+  anew.uid = "another";
+  EXPECT_EQ(Take(anew, {"a.org", "/"}), "Ingress evil/copy");
+}
+
+TEST_F(AutoExposeClaims, WhatAGoneWorkloadLeftIsInNobodysWay) {
+  const Claimant gone = Who("shop", "gone");
+  holders_ = {{"Ingress", {"shop", "gone"}, Owner(gone), gone.uid, {"a.org", "/"}}};
+  EXPECT_EQ(Take(Who("shop", "web"), {"a.org", "/"}), "Ingress shop/gone");
+  EXPECT_FALSE(board_.Take(Who("shop", "web"), {"a.org", "/"}, Sources(), {gone.uid.str()}).blocker);
+}
+
+TEST_F(AutoExposeClaims, ReleaseFreesOnlyThatOne) {
+  const Claimant web = Who("shop", "web");
+  EXPECT_EQ(Take(web, {"a.org", "/"}), "");
+  board_.Release(web.kind, web.key, "another");
+  EXPECT_EQ(Take(Who("evil", "web"), {"a.org", "/"}), "Deployment shop/web");
+  board_.Release(web.kind, web.key, web.uid);
+  EXPECT_EQ(Take(Who("evil", "web"), {"a.org", "/"}), "");
+}
+
+// A page that the operator put at *.example.com, or a tenant's attempt to keep others from their own hosts.
+TEST_F(AutoExposeClaims, AWildcardOfOthersDoesNotReachIntoAZone) {
+  HandMade("infra", "landing", {"*.example.com", "/"});
+  EXPECT_EQ(Take(Who("shop", "web"), {"web.shop.example.com", "/", true}), "");
+  EXPECT_EQ(Take(Who("shop", "vanity"), {"vanity.example.com", "/"}), "Ingress infra/landing");
+  HandMade("evil", "exact", {"api.shop.example.com", "/"});
+  EXPECT_EQ(Take(Who("shop", "api"), {"api.shop.example.com", "/", true}), "Ingress evil/exact");
+  EXPECT_EQ(Take(Who("evil", "web", 1), {"*.shop.example.com", "/"}), "Deployment shop/web");
+}
+
+class AutoExposeSharedHost : public AutoExposeClaims, public ::testing::WithParamInterface<const char*> {};
+TEST_P(AutoExposeSharedHost, AClaimIsAPathAndAllBelowIt) {
+  ClaimBoard board{std::string(GetParam())};
+  const auto take = [&](const Claimant& who, const char* path) {
+    const ClaimBoard::Answer answer = board.Take(who, {GetParam(), path}, Sources());
+    return answer.blocker ? answer.blocker->what : "";
+  };
+  HandMade("infra", "landing", {GetParam(), "/"});
+  EXPECT_EQ(take(Who("shop", "web"), "/shop/web"), "");
+  EXPECT_EQ(take(Who("bank", "web"), "/bank/web"), "");
+  EXPECT_EQ(take(Who("evil", "1"), "/shop/web/admin"), "Deployment shop/web");
+  EXPECT_EQ(take(Who("evil", "2"), "/shop"), "Deployment shop/web");
+  EXPECT_EQ(take(Who("evil", "3"), "/shop/webs"), "");
+  EXPECT_EQ(take(Who("evil", "4"), "/"), "Ingress infra/landing");
+  EXPECT_EQ(take(Who("shop", "api"), "/shop/web/api"), "");
+}
+INSTANTIATE_TEST_SUITE_P(Hosts, AutoExposeSharedHost, ::testing::Values("", "apps.example.com"));
+
+// The index is only a shortcut: it must find whatever conflicts.
+TEST_F(AutoExposeClaims, KeysFindAllConflicts) {
+  const std::vector<std::string> hosts{"",      "org",     "a.org",     "b.a.org",    "c.b.a.org",
+                                       "*.org", "*.a.org", "*.b.a.org", "shared.org", "*.shared.org"};
+  const std::vector<std::string> paths{"/",
+                                       "/a",
+                                       "/a/",
+                                       "/a/b",
+                                       "/ab",
+                                       "/1/2/3/4/5/6/7/8/9/10",
+                                       "/1/2/3/4/5/6/7/8/9/11",
+                                       "/" + std::string(600, 'x') + "/1",
+                                       "/" + std::string(600, 'x') + "/2"};
+  for (const std::optional<std::string>& shared :
+       {std::optional<std::string>(), std::optional<std::string>("shared.org"), std::optional<std::string>("")}) {
+    for (const std::string& host : hosts) {
+      for (const std::string& path : paths) {
+        const std::vector<std::string> lookup = LookupKeys({host, path}, shared);
+        for (const std::string& other_host : hosts) {
+          for (const std::string& other_path : paths) {
+            const Claim claim{host, path}, other{other_host, other_path};
+            const std::vector<std::string> stored = StoredKeys(other, shared);
+            const bool found = std::any_of(stored.begin(), stored.end(), [&](const std::string& key) {
+              return std::find(lookup.begin(), lookup.end(), key) != lookup.end();
+            });
+            for (const char* ns : {"one", "two"}) {
+              EXPECT_TRUE(found || !Conflict("one", claim, ns, other, shared)) << host << path << " and " << other_host << other_path;
+              EXPECT_EQ(Conflict("one", claim, ns, other, shared), Conflict(ns, other, "one", claim, shared));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(AutoExposeClaims, KeysAreFewWhateverTheObject) {
+  std::string path, host;
+  for (int i = 0; i < 100000; ++i) path += "/a";
+  for (int i = 0; i < 126; ++i) host += "a.";
+  EXPECT_LE(StoredKeys({"", path}, std::nullopt).size(), 16U);
+  EXPECT_LE(LookupKeys({"", path}, std::nullopt).size(), 16U);
+  EXPECT_LE(StoredKeys({host + "a", "/"}, std::nullopt).size(), 130U);
+  EXPECT_TRUE(StoredKeys({std::string(100000, '.'), "/"}, std::nullopt).empty());
+}
+
+}  // namespace
+}  // namespace auto_expose

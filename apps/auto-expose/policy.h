@@ -1,0 +1,106 @@
+// What annotations of a workload may ask for. Whoever may edit a Deployment gets Services and Ingresses through auto-expose without having
+// rights to these, so every value that an annotation chooses is refused unless the operator allows it.
+//
+//   Policy policy(settings, "shop", NamespacePolicy::Of(ns->metadata.annotations));
+//   policy.AllowsHost("web.shop.example.com", template_host)
+//
+// A host is allowed if one of these holds:
+//   - it is the host that the template --host gives to the workload itself;
+//   - it lies in the zone of the workload's namespace: with {name}.{namespace}.{domain} that is {namespace}.{domain} and every host below
+//     it. A template has zones only if {namespace} is a whole label and nothing to the right of it depends on a workload:
+//     {name}-{namespace}.{domain} has none, because namespace "b-c" and name "a" give the same host as "c" and "a-b";
+//   - a pattern of --allow-hosts matches it, and it does not lie below the zone of another namespace, or is named in full;
+//   - a pattern of the annotation auto-expose.kubexx.dev/allow-hosts of the Namespace matches it.
+//
+// Thread safety: immutable after construction.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/base/result.h"
+#include "kube/value/map.h"
+#include "kube/value/string.h"
+#include "settings.h"
+
+namespace auto_expose {
+
+// Of a Namespace.
+inline constexpr std::string_view kAllowHostsAnnotation = "auto-expose.kubexx.dev/allow-hosts";
+
+// Labels with dots between, each at most 63 bytes, in lower case; "*." may come first. No port, no trailing dot, no Unicode.
+bool IsHost(std::string_view host);
+// As claims compare hosts: in lower case, without a trailing dot.
+std::string NormalHost(std::string_view host);
+// Whether some request could go to both: equal, or one is a wildcard that covers the other. A wildcard covers any number of labels, as in
+// the Gateway API and nginx. The empty host (any) overlaps only with itself: rules with a host go before it.
+bool HostsOverlap(std::string_view a, std::string_view b);
+// "*" stands for any text.
+bool GlobMatches(std::string_view glob, std::string_view text);
+// Letters, digits and -._~ between slashes, no segment "." or "..", at most 1024 bytes: nothing that an ingress controller could take for
+// an expression, an escape or a piece of its configuration.
+bool IsSafePath(std::string_view path);
+
+// "shop.example.com"   this host
+// "*.example.com"      every host below it, at any depth, but no wildcard host
+// "**.example.com"     the same, and wildcard hosts
+// "*", "**"            every host without and with wildcard hosts
+class HostPattern {
+ public:
+  // Errors: kInvalid, naming the pattern.
+  static kube::Result<HostPattern> Parse(std::string_view text);
+  bool Matches(std::string_view host) const;
+  bool exact() const { return kind_ == Kind::kExact; }
+
+ private:
+  enum class Kind : std::uint8_t { kExact, kBelow, kBelowOrWildcard };
+  Kind kind_ = Kind::kExact;
+  std::string domain_{};  // of the other kinds empty for any
+};
+
+// What a Namespace object says about the workloads in it.
+struct NamespacePolicy {
+  std::vector<HostPattern> hosts{};
+  std::vector<std::string> bad{};  // patterns that make no sense, with the reason
+  static NamespacePolicy Of(const kube::Map<kube::String>& annotations);
+};
+
+// The one host that all workloads share, if the template has neither {name} nor {namespace}; empty without a domain.
+std::optional<std::string> SharedHost(const Settings& settings);
+
+class Policy {
+ public:
+  Policy(const Settings& settings, std::string_view ns, NamespacePolicy of_namespace = {});
+
+  // `own`: the host that the template gives to the workload.
+  bool AllowsHost(std::string_view host, std::string_view own) const;
+  // `own`: the path that the template gives to the workload. On a host that namespaces share, other paths stay below "/{namespace}/".
+  bool AllowsPath(std::string_view host, std::string_view path, std::string_view own) const;
+  // Whether host and path lie in what the operator gave to this namespace alone: its zone, or "/{namespace}/" on a shared host.
+  bool InZone(std::string_view host, std::string_view path) const;
+  bool AllowsClass(std::string_view name) const;
+  bool AllowsServiceType(std::string_view type) const;
+  bool AllowsIssuer(std::string_view name, bool cluster) const;
+  // `own`: the secrets that follow from the settings.
+  bool AllowsTlsSecret(std::string_view name, std::string_view workload, const std::vector<std::string>& own) const;
+  bool AllowsAnnotation(std::string_view key, std::string_view value) const;
+
+  // For messages: "shop.example.com and hosts below it".
+  std::string DescribeHosts() const;
+
+ private:
+  // All namespaces have it.
+  bool IsShared(std::string_view host) const;
+
+  const Settings& settings_;
+  std::string ns_;
+  NamespacePolicy of_namespace_;
+  std::vector<HostPattern> hosts_{};
+  std::string zones_{};  // what all zones are below: "example.com"; empty: there are none
+  std::string zone_{};   // of this namespace
+  std::optional<std::string> shared_{};
+};
+
+}  // namespace auto_expose
