@@ -1,13 +1,14 @@
 #include "base/secret_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <system_error>
+#include <utility>
 
 #include "base/descriptor.h"
 
@@ -103,7 +104,12 @@ Result<std::string> FollowOwnLinks(const std::string& path) {
     if (size <= 0 || static_cast<std::size_t>(size) == target.size()) return Failed(at, "cannot read this symbolic link", errno);
     target.resize(static_cast<std::size_t>(size));
     const std::size_t slash = at.rfind('/');
-    at = target[0] == '/' || slash == std::string::npos ? target : at.substr(0, slash + 1) + target;
+    if (target[0] == '/' || slash == std::string::npos) {
+      at = std::move(target);
+    } else {
+      at.resize(slash + 1);
+      at += target;
+    }
   }
   return Failed(path, "too many symbolic links", ELOOP);
 }

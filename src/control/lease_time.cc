@@ -1,7 +1,6 @@
 #include "control/lease_time.h"
 
-#include <time.h>
-
+#include <ctime>
 #include <utility>
 
 namespace kube::internal {

@@ -17,12 +17,12 @@
 // Never two at once: the context of a leader is stopped before anybody else may take the lease, and is_leader() is false from that moment,
 // whether the server answers or not: at the latest halfway between renew_deadline and lease_duration after the last renewal was SENT.
 // (client-go counts from its answer, and can go on past the lease when answers are slow.) A process that the machine did not let run
-// cannot stop its context in time: after a frozen container or a suspend it is stopped up to retry_period late. is_leader() and each write
-// with the leader's context (WritePermit) therefore check the clocks themselves: one that counts suspend, and the time of day. If either
-// says that the time is over, or the time of day has jumped, both refuse until the lease is renewed, which proves that no other replica
-// took it. Not noticed: the pause of a virtual machine whose clocks all stand still, until its time of day is set right; and a write that
-// had passed the check when the process was stopped. If such a write would do harm, make it conditional (resourceVersion, a fencing
-// number).
+// cannot stop its context in time: after a frozen container or a suspend it is stopped when the next renewal finds another holder, or fails
+// for renew_deadline. is_leader() and each write with the leader's context (WritePermit) therefore check the clocks themselves: one that
+// counts suspend, and the time of day. If either says that the time is over, or the time of day has jumped, both refuse until the lease is
+// renewed, which proves that no other replica took it. Not noticed: the pause of a virtual machine whose clocks all stand still, until its
+// time of day is set right; and a write that had passed the check when the process was stopped. If such a write would do harm, make it
+// conditional (resourceVersion, a fencing number).
 #pragma once
 
 #include <chrono>
