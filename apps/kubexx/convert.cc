@@ -53,7 +53,7 @@ class ConvertCommand final : public Command {
   }
 
   void AddFlags(FlagSet& flags) override {
-    flags.Text(&format_, "output", 'o', "json|yaml|protobuf", "what to write (default yaml)");
+    flags.Text(&format_, "output", 'o', "json|yaml|protobuf|pb", "what to write (default yaml); pb is protobuf");
     flags.Text(&out_file_, "out", '\0', "FILE", "write to FILE instead of standard output");
     flags.Bool(&compact_, "compact", 'c', "JSON without line feeds and indentation, one object a line");
     flags.Bool(&strict_, "strict", '\0', "refuse unknown and duplicate fields, and list all of them");
@@ -95,6 +95,7 @@ class ConvertCommand final : public Command {
       wrong = "--diff compares and writes no objects: leave out --output and --out";
     if (!other_.empty() && other_ == "-" && file == "-") wrong = "only one of FILE and OTHER can be standard input";
     if (format_.empty()) format_ = "yaml";
+    if (format_ == "pb") format_ = "protobuf";
     if (compact_ && format_ != "json") wrong = "--compact goes with --output json";
     if (wrong.empty()) return ExitCode::kOk;
     io.err << "kubexx convert: " << wrong << "\nTry 'kubexx convert --help'.\n";

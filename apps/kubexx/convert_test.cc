@@ -90,6 +90,19 @@ TEST(ConvertTest, KeepsTheObjectThroughAllEncodings) {
   EXPECT_EQ(Convert({"-o", "protobuf", "-"}, back.out).out, protobuf.out);
 }
 
+TEST(ConvertTest, PbIsProtobuf) {
+  constexpr const char* kText = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+  Ran protobuf = Convert({"-o", "pb", "-"}, kText);
+  ASSERT_EQ(protobuf.code, ExitCode::kOk) << protobuf.err;
+  EXPECT_EQ(protobuf.out, Convert({"-o", "protobuf", "-"}, kText).out);
+  // All that holds for protobuf holds for pb.
+  EXPECT_THAT(Convert({"-o", "pb", "-"}, kText, true).err, HasSubstr("protobuf is not for a terminal"));
+  EXPECT_THAT(Convert({"-o", "pb", "-"}, std::string(kText) + "---\n" + kText).err,
+              HasSubstr("protobuf holds one object, the input has 2"));
+  EXPECT_THAT(Convert({"-o", "pb", "-"}, kCart).err, HasSubstr("it has no protobuf form"));
+  EXPECT_EQ(Convert({"-o", "pb", "-c", "-"}, kText).code, ExitCode::kUsage);
+}
+
 TEST(ConvertTest, ReadsAndWritesSeveralObjects) {
   std::string both = std::string(kCart) + "---\n# nothing\n---\n" + kCart;
   Ran yaml = Convert({"-"}, both);
