@@ -48,6 +48,12 @@ VARIANTS = {
     "one namespace": ({"watchNamespace": "shop"}, ["--namespace=shop"]),
     "one namespace, open metrics": ({"watchNamespace": "shop", "metrics": {"secure": False}, "serviceMonitor": {"enabled": True}},
                                     ["--metrics-secure=false"]),
+    "verified metrics": ({"metrics": {"certificateSecret": "metrics-tls"}, "serviceMonitor": {"enabled": True}, "nodeSelector": {"a": "b"},
+                          "networkPolicy": {"healthFrom": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}},
+                         ["--metrics-cert-path=/etc/auto-expose/metrics-certificate"]),
+    "verified metrics, with a file": ({"metrics": {"certificateSecret": "metrics-tls"}, "networkPolicy": {"metricsFrom": []},
+                                       "serviceMonitor": {"enabled": True, "caFile": "/etc/ca.crt", "serverName": "metrics.example.com"}}, []),
+    "no network policy": ({"networkPolicy": {"enabled": False}}, []),
     "one replica, no metrics": ({"replicas": 1, "leaderElection": {"enabled": False}, "metrics": {"enabled": False}}, []),
 }
 # Values, and what the message has to name.
@@ -63,6 +69,8 @@ REFUSED = (
     ({"serviceAccount": {"create": False}}, "serviceAccount.name"),
     ({"allow": {"host": []}}, "host"),
     ({"allow": {"serviceTypes": ["ExternalName"]}}, "serviceTypes"),
+    ({"metrics": {"secure": False, "certificateSecret": "a"}}, "metrics.certificateSecret"),
+    ({"networkPolicy": {"metricsFrom": [{}]}}, "metricsFrom"),
 )
 
 
@@ -101,6 +109,12 @@ def check_chart(report, chart, kubexx, auto_expose, root):
         report.check(f"{name}: the values become flags", not missing, f"missing {missing} in {rendered[name].args}")
         check_shape(report, name, rendered[name])
         check_permissions(report, name, kubexx, auto_expose, rendered[name], chart.env)
+    if len(rendered) == len(VARIANTS):
+        policies = {name: len(one.of("NetworkPolicy")) for name, one in rendered.items()}
+        report.check("a network policy, unless it is not wanted", all(count == (name != "no network policy") for name, count in policies.items()),
+                     policies)
+        closed = rendered["one replica, no metrics"].one("NetworkPolicy")["spec"]
+        report.check("without metrics no port is open to other pods", not closed.get("ingress"), closed)
     for values, what in REFUSED:
         done = chart.template(values)
         report.check(f"refused, naming {what}: {json.dumps(values)}", done.returncode != 0 and what in done.stderr, done.stdout + done.stderr)

@@ -25,6 +25,12 @@ patches:
 - target: {{kind: Deployment, name: auto-expose}}
   patch: |
     - {{op: add, path: /spec/template/spec/containers/0/args/-, value: --domain=example.com}}
+- target: {{kind: NetworkPolicy, name: auto-expose}}
+  patch: |
+    $patch: delete
+    apiVersion: networking.k8s.io/v1
+    kind: NetworkPolicy
+    metadata: {{name: auto-expose}}
 """
 
 
@@ -52,6 +58,8 @@ def main():
             check_shape(report, name, rendered[name])
             check_permissions(report, name, kubexx, auto_expose, rendered[name], env)
         report.check("base: exposes what asks for it only", "--opt-in" in rendered["base"].args, rendered["base"].args)
+        policies = [len(rendered[name].of("NetworkPolicy")) for name in ("base", "overlay")]
+        report.check("a network policy, unless an overlay takes it out", policies == [1, 0], policies)
         image = rendered["overlay"].deployment["spec"]["template"]["spec"]["containers"][0]["image"]
         good = image == "registry.example.com/auto-expose:1.2.3" and "--domain=example.com" in rendered["overlay"].args
         report.check("overlay: names the image and the domain", good, rendered["overlay"].deployment)

@@ -109,6 +109,11 @@ def check_shape(report, what, rendered):
         report.check(f"{what}: the Service of the metrics leads to the pods", good, service)
     for budget in rendered.of("PodDisruptionBudget"):
         report.check(f"{what}: the disruption budget is about its pods", has(budget["spec"]["selector"]["matchLabels"]), budget)
+    for policy in rendered.of("NetworkPolicy"):
+        rules = policy["spec"].get("ingress") or []
+        good = has(policy["spec"]["podSelector"]["matchLabels"]) and policy["spec"]["policyTypes"] == ["Ingress"]
+        good = good and all(rule["from"] and all(port["port"] in ports for port in rule["ports"]) for rule in rules)
+        report.check(f"{what}: the network policy is about its pods and ports, and opens none to everybody", good, policy)
     for monitor in rendered.of("ServiceMonitor"):
         # Its kind is not known to the server of these tests, so its shape is checked here.
         service = rendered.one("Service")
@@ -118,6 +123,13 @@ def check_shape(report, what, rendered):
         secure = "--metrics-secure=true" in rendered.args
         scheme = (endpoints[0].get("scheme") == "https") == secure and ("bearerTokenFile" in endpoints[0]) == secure
         report.check(f"{what}: the ServiceMonitor is about the Service", selected and named and scheme, monitor)
+        tls = endpoints[0].get("tlsConfig", {})
+        own = any(arg.startswith("--metrics-cert-path=") for arg in rendered.args)
+        verified = bool(tls.get("serverName")) and ("ca" in tls or "caFile" in tls) and "insecureSkipVerify" not in tls
+        report.check(f"{what}: the ServiceMonitor verifies a certificate that can be verified", not secure or verified == own, monitor)
+    mounts = {mount["mountPath"] for mount in container.get("volumeMounts", [])}
+    folders = {arg.partition("=")[2] for arg in rendered.args if arg.startswith("--metrics-cert-path=")}
+    report.check(f"{what}: the certificate is where the program looks for it", mounts == folders, container)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if .Values.metrics.enabled }}
 - --metrics-bind-address=:{{ .Values.metrics.port }}
 - --metrics-secure={{ .Values.metrics.secure }}
+{{- if .Values.metrics.certificateSecret }}
+{{- if not .Values.metrics.secure }}
+{{- fail "metrics.certificateSecret needs metrics.secure" }}
+{{- end }}
+- --metrics-cert-path=/etc/auto-expose/metrics-certificate
+{{- end }}
 {{- end }}
 - --logging-format={{ .Values.log.format }}
 - -v={{ .Values.log.verbosity }}
