@@ -1,6 +1,8 @@
-// Bytes of a client to a session of HTTP/1.1 or HTTP/2, in pieces. Nothing may crash or hang, and every exchange is closed exactly once.
+// Bytes of a client to a session of HTTP/1.1 or HTTP/2, in pieces. Nothing may crash or hang, every exchange is closed exactly once, what
+// the session holds stays within bounds, and all of it is given back.
 //
-// The first byte: 1 for HTTP/2 (its preface is added). The second: the size of the pieces.
+// The first byte: 1 for HTTP/2 (its preface is added), 3 for HTTP/2 with the small limits of a metrics port. The second: the size of the
+// pieces.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "kube/serve/http_server.h"
+#include "serve/ledger.h"
 #include "serve/session.h"
 
 namespace {
@@ -86,14 +89,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options->limits.max_header_bytes = 4096;
   options->limits.max_streams = 20;
   options->limits.max_control_frames = 1000;
+  if (data[0] == 3) options->limits = kube::serve::HttpLimits{};
+  const auto ledger = std::make_shared<kube::serve::Ledger>(options->limits);
+  std::shared_ptr<kube::serve::Account> account = ledger->Open("group", [](const std::function<void()>&) {});
   kube::serve::SessionContext context{.options = options,
                                       .handler = std::make_shared<const kube::serve::HttpServer::Handler>(
                                           [&world](const std::shared_ptr<HttpExchange>& e) { world.Handle(e); }),
                                       .waker = changes,
                                       .peer = "peer",
                                       .peer_group = "group",
-                                      .client_certificate = std::nullopt};
-  const bool http2 = data[0] == 1;
+                                      .client_certificate = std::nullopt,
+                                      .account = account};
+  const bool http2 = data[0] == 1 || data[0] == 3;
   std::unique_ptr<Session> session = http2 ? MakeHttp2Session(std::move(context)) : MakeHttp1Session(std::move(context));
   if (http2) session->Receive("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   const std::size_t piece = std::max<std::size_t>(1, data[1]) * 4;
@@ -102,6 +109,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     session->Receive(input.substr(0, piece));
     input.remove_prefix(std::min(piece, input.size()));
     Pump(session, *changes);
+    // Headers and bodies of what is coming in, and what is held of the answers to a few streams.
+    const kube::serve::HttpLimits& limits = options->limits;
+    const std::size_t request = 3 * limits.max_header_bytes + limits.max_body_bytes + 4096;
+    if (session->held_bytes() > (std::size_t{1} << 20) + (limits.max_streams + 1) * request) std::abort();
     if (session->ending() != Session::Ending::kNone) break;
   }
   for (const auto& exchange : world.held) exchange->Finish();
@@ -115,5 +126,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   changes->changed.clear();
   session->Close();
   if (world.exchanges != world.closed) std::abort();
+  session.reset();
+  world.streams.clear();
+  world.held.clear();
+  if (ledger->usage().bytes_held != 0) std::abort();
+  ledger->Close(account);
   return 0;
 }
