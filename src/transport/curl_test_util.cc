@@ -206,10 +206,11 @@ void RawPeer::ReadToEnd() {
 bool RawPeer::RenegotiationIsRefused() {
   ERR_clear_error();
   if (SSL_renegotiate(tls_->session) != 1 || SSL_do_handshake(tls_->session) != 1) return false;
-  char byte = 0;
-  // A client that agrees begins its handshake here; it gets no further than it likes.
-  const bool read = SSL_read(tls_->session, &byte, 1) > 0;
-  const bool refused = !read && ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_NO_RENEGOTIATION;
+  // What the client had sent before comes first. A client that agrees begins its handshake here, and then waits for its answer.
+  char bytes[4096];
+  while (SSL_read(tls_->session, bytes, sizeof bytes) > 0) {
+  }
+  const bool refused = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_NO_RENEGOTIATION;
   ok_ = false;
   ERR_clear_error();
   return refused;

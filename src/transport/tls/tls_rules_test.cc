@@ -157,6 +157,25 @@ TEST_P(TlsRulesTest, ThereIsNoRenegotiation) {
   EXPECT_EQ(outcome.Take(), 1);
 }
 
+// A proxy is verified by the same rules, whatever lies behind it.
+TEST(TlsProxyTest, AProxyNeedsSubjectAltNamesToo) {
+  const serve::KeyPair named = Pki().ca.Issue({.common_name = "localhost", .server = true}).value();
+  const auto server = StartServer([](const Exchange& exchange) { exchange->Reply({.body = "hello"}); });
+  for (const bool http1 : {false, true}) {
+    for (const serve::KeyPair* certificate : {&named, &Pki().server}) {
+      RawServer proxy([](RawPeer& peer, int) { (void)peer.ReadUntil("\r\n\r\n"), (void)peer.Send("HTTP/1.1 403 No\r\n\r\n"); }, certificate,
+                      "http/1.1");
+      HttpTransportOptions options;
+      options.proxy_url = fmt::format("https://localhost:{}", proxy.port());
+      options.disable_http2 = http1;
+      const Result<HttpResponse> answer = TransportTo(server->port(), true, options)->RoundTrip(Patient(), Get("/"));
+      ASSERT_FALSE(answer);
+      EXPECT_EQ(answer.error().reason(), certificate == &named ? transport_reason::kTls : transport_reason::kProxy)
+          << answer.error().ToString();
+    }
+  }
+}
+
 // ---- ALPN ----
 
 // Answers each request with the number of its connection, in the protocol that was agreed on.
@@ -208,7 +227,9 @@ TEST(AlpnTest, AServerThatChoseHttp1OnceIsOfferedHttp2Again) {
 // Nor does a server that never speaks HTTP/2 see a connection for each request.
 TEST(AlpnTest, AServerOfHttp1IsNotOfferedHttp2AgainAtOnce) {
   RawServer server([](RawPeer& peer, int) { Answer(peer, "http/1.1"); }, &Pki().server, "http/1.1");
-  const auto transport = TransportTo(server.port());
+  HttpTransportOptions options;
+  options.http2_retry = std::chrono::hours(1);
+  const auto transport = TransportTo(server.port(), true, options);
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(transport->RoundTrip(Patient(), Get("/")));
   EXPECT_EQ(server.accepted(), 2);  // the one that found out, and the one in use
 }
