@@ -217,6 +217,8 @@ int RunProgram(std::vector<std::string> arguments, const Environment& environmen
   const Result<kube::Client> client = manager_flags.NewClient();
   if (!client) return manager_flags.Fail(client.error());
   if (const std::optional<std::string> own = OwnNamespace()) flags.settings.excluded_namespaces.push_back(*own);
+  // Roles are printed elsewhere, but for a program that runs where its account is.
+  if (const auto& rbac = manager_flags.options.print_rbac) flags.settings.excluded_namespaces.push_back(rbac->service_account_namespace);
   if (flags.dry_run) {
     const kube::Context ctx = kube::SignalContext();
     const Result<int> count = DryRun(ctx, *client, flags.settings, io.out);
@@ -225,6 +227,13 @@ int RunProgram(std::vector<std::string> arguments, const Environment& environmen
     return 0;
   }
   manager_flags.options.informers.resync = flags.resync;
+  if (!flags.settings.namespaces.empty() && manager_flags.options.informers.ns.empty()) {
+    // It watches more than these, since hosts have to be free in the whole cluster, but writes nowhere else.
+    std::vector<std::string>& written = manager_flags.options.write_namespaces.emplace();
+    for (const std::string& ns : flags.settings.namespaces) {
+      if (CoversNamespace(flags.settings, ns)) written.push_back(ns);
+    }
+  }
   kube::Manager manager(*client, manager_flags.options);
   if (Result<void> added = AddExposer(manager, {.settings = flags.settings, .workers = flags.workers}); !added) {
     return manager_flags.Fail(added.error());

@@ -370,6 +370,33 @@ TEST_F(ManagerNeedsTest, ANamespaceOfTheManagerIsThatOfEverythingThatHasOne) {
             "Role in namespace shop: {apiGroups: [apps], resources: [deployments], verbs: [get, list, patch, watch]}\n");
 }
 
+TEST_F(ManagerNeedsTest, WriteNamespacesNarrowAllButWatches) {
+  Manager manager(NewClient(), {.write_namespaces = std::vector<std::string>{"blog", "shop"}});
+  ASSERT_TRUE(manager.Add(ControllerFor<Deployment>("web")
+                              .Watches<Node>([](const Node&) { return std::vector<ObjectKey>(); })
+                              .Applies<Service>()
+                              .Needs({.resource = "nodes", .verbs = {"patch"}, .ns = ""})
+                              .Needs({.verbs = {"get"}, .path = "/metrics"})
+                              .Reconcile(Nothing)));
+  EXPECT_EQ(Rules(manager),
+            "ClusterRole: {apiGroups: [''], resources: [nodes], verbs: [list, patch, watch]}\n"
+            "ClusterRole: {apiGroups: [''], resources: [services], verbs: [list]}\n"
+            "ClusterRole: {apiGroups: [apps], resources: [deployments], verbs: [list, watch]}\n"
+            "ClusterRole: {nonResourceURLs: [/metrics], verbs: [get]}\n"
+            "Role in namespace blog: {apiGroups: [''], resources: [services], verbs: [create, delete, get, patch]}\n"
+            "Role in namespace blog: {apiGroups: [apps], resources: [deployments/finalizers], verbs: [update]}\n"
+            "Role in namespace shop: {apiGroups: [''], resources: [services], verbs: [create, delete, get, patch]}\n"
+            "Role in namespace shop: {apiGroups: [apps], resources: [deployments/finalizers], verbs: [update]}\n");
+}
+
+TEST_F(ManagerNeedsTest, WithoutWriteNamespacesNothingIsWritten) {
+  Manager manager(NewClient(), {.write_namespaces = std::vector<std::string>{}});
+  ASSERT_TRUE(manager.Add(ControllerFor<Deployment>("web").Applies<Service>().Reconcile(Nothing)));
+  EXPECT_EQ(Rules(manager),
+            "ClusterRole: {apiGroups: [''], resources: [services], verbs: [list]}\n"
+            "ClusterRole: {apiGroups: [apps], resources: [deployments], verbs: [list, watch]}\n");
+}
+
 TEST_F(ManagerNeedsTest, LeaderElectionEventsInformersAndTheMetricsServer) {
   Manager manager(
       NewClient(),

@@ -155,10 +155,27 @@ class Manager::Impl {
     MutexLock lock(mu_);
     if (events_) all.push_back({.group = "events.k8s.io", .resource = "events", .verbs = {"create", "patch"}, .why = "events"});
     all.insert(all.end(), needs_.begin(), needs_.end());
+    std::vector<AccessNeed> placed;
     for (AccessNeed& need : all) {
+      if (!need.ns && need.path.empty() && options_.write_namespaces) Divide(need, *options_.write_namespaces, placed);
       if (!need.ns) need.ns = options_.informers.ns;
+      if (!need.verbs.empty()) placed.push_back(std::move(need));
     }
-    return all;
+    return placed;
+  }
+
+  // Leaves the verbs of a watch with the need, which is for wherever the manager watches; the others are for `namespaces`.
+  static void Divide(AccessNeed& need, const std::vector<std::string>& namespaces, std::vector<AccessNeed>& out) {
+    const auto watches = [](const std::string& verb) { return verb == "list" || verb == "watch"; };
+    const auto rest = std::stable_partition(need.verbs.begin(), need.verbs.end(), watches);
+    AccessNeed write = need;
+    write.verbs.assign(rest, need.verbs.end());
+    need.verbs.erase(rest, need.verbs.end());
+    for (const std::string& ns : namespaces) {
+      if (write.verbs.empty()) return;
+      write.ns = ns;
+      out.push_back(write);
+    }
   }
 
   EventRecorder events(std::string controller) {

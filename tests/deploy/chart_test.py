@@ -45,6 +45,8 @@ VARIANTS = {
          "--allow-service-types=NodePort,LoadBalancer", "--allow-issuers=own", "--allow-cluster-issuers=ca", "--allow-tls-secrets={name}-*"]),
     "gateway": ({"exposure": "gateway", "gateway": "infra/public"}, ["--ingress=gateway", "--gateway=infra/public"]),
     "service alone": ({"exposure": "none"}, ["--ingress=none"]),
+    "some namespaces": ({"namespaces": ["shop", "ops", "kube-system", "infra", "shop"], "excludeNamespaces": ["infra"]},
+                        ["--namespaces=shop,ops,kube-system,infra,shop", "--exclude-namespaces=infra"]),
     "one namespace": ({"watchNamespace": "shop"}, ["--namespace=shop"]),
     "one namespace, open metrics": ({"watchNamespace": "shop", "metrics": {"secure": False}, "serviceMonitor": {"enabled": True}},
                                     ["--metrics-secure=false"]),
@@ -65,6 +67,7 @@ REFUSED = (
     ({"tls": {"issuer": "a", "clusterIssuer": "b"}}, "tls"),
     ({"path": "shop"}, "path"),
     ({"watchNamespace": "Shop"}, "watchNamespace"),
+    ({"image": {"digest": "sha256:12"}}, "digest"),
     ({"metrics": {"enabled": False}, "serviceMonitor": {"enabled": True}}, "metrics.enabled"),
     ({"serviceAccount": {"create": False}}, "serviceAccount.name"),
     ({"allow": {"host": []}}, "host"),
@@ -121,6 +124,27 @@ def check_chart(report, chart, kubexx, auto_expose, root):
     return rendered
 
 
+def check_narrow(report, chart, kubexx):
+    """With `namespaces` nothing outside of them can be written."""
+    one = Rendered(kubexx, chart.template({"namespaces": ["shop", "blog"], "metrics": {"enabled": False}}).stdout)
+    allowed = one.permissions(one.namespace, one.account)
+    everywhere = {verb for where, _, _, _, verb in allowed if not where}
+    report.check("some namespaces: everywhere it may but list and watch", everywhere == {"list", "watch"}, sorted(allowed))
+    written = {where for where, _, resource, _, verb in allowed if resource == "services" and verb == "create"}
+    report.check("some namespaces: it may write where it works", written == {"shop", "blog"}, sorted(allowed))
+
+
+def check_image(report, chart, kubexx):
+    digest = "sha256:" + "0123456789abcdef" * 4
+    with open(os.path.join(chart.folder, "Chart.yaml"), encoding="utf-8") as f:
+        version = re.search(r'\nappVersion: "(.*)"', f.read())[1]
+    for image, want in (({}, f"auto-expose:{version}"), ({"tag": "1"}, "auto-expose:1"), ({"digest": digest}, f"auto-expose@{digest}"),
+                        ({"repository": "registry.example.com/a", "tag": "1", "digest": digest}, f"registry.example.com/a:1@{digest}")):
+        done = chart.template({"image": image})
+        got = Rendered(kubexx, done.stdout).deployment["spec"]["template"]["spec"]["containers"][0]["image"] if done.returncode == 0 else done.stderr
+        report.check(f"the image of {json.dumps(image)}", got == want, got)
+
+
 def check_notes(report, chart, server):
     for flags, texts in (([], ["auto-expose.kubexx.dev/expose=true", "service,ingress", "--set domain="]),
                          (["--set", "optIn=false,exposure=gateway,gateway=a/b"], ["auto-expose.kubexx.dev/expose=false", "httproute"])):
@@ -140,6 +164,8 @@ def main():
         chart = Chart(helm, os.path.join(root, "deploy", "helm", "auto-expose"), work, env)
         env = {**env, "KUBEXX_CACHE": os.path.dirname(os.path.dirname(os.path.dirname(helm)))}
         rendered = check_chart(report, chart, kubexx, auto_expose, root)
+        check_narrow(report, chart, kubexx)
+        check_image(report, chart, kubexx)
         for version in ("newest", "oldest") if len(rendered) == len(VARIANTS) else ():
             programs = find(os.path.join(root, "scripts", "build-control-plane"), "--lean", "--path", version)
             if not programs:
@@ -147,10 +173,12 @@ def main():
                 continue
             with RealServer(kubexx, programs, version, work, env) as server:
                 server.namespace("ops")
+                server.namespace("blog")
                 if version == "newest":
                     check_notes(report, chart, server)
                     server.check_pod(report, "defaults", rendered["defaults"])
                     server.check_at_work(report, "defaults", rendered["defaults"], auto_expose)
+                    server.check_narrow(report, "some namespaces", rendered["some namespaces"], auto_expose)
                 else:
                     server.namespace("shop")
                 for name, one in rendered.items():

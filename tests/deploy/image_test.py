@@ -39,6 +39,10 @@ def check_dockerfile(report, root):
     used = re.search(r"RUN (deploy/\S+) (\S+) (\S+)\n", text)
     good = used and os.access(os.path.join(root, used[1]), os.X_OK) and f"COPY --from=build {used[3]} /" in text
     report.check("Dockerfile: makes a root folder and copies it", good and used[2] == f"build/{preset}/apps/auto-expose/auto-expose", text)
+    bases = re.findall(r"^FROM (\S+)", text, re.M)
+    pinned = all(base in ("scratch", "${BASE}") or "@sha256:" in base for base in bases) and bases[-1] == "scratch"
+    report.check("Dockerfile: whoever builds it can pin its base, and it says why the default is a tag",
+                 pinned and re.search(r"^ARG BASE=\S+$", text, re.M) and "digest" in text, text)
     report.check("Dockerfile: not root, and nothing below it", "\nFROM scratch\n" in text and "\nUSER 65532:65532\n" in text, text)
 
 

@@ -113,6 +113,39 @@ class RealServer:
             report.check(f"{what}: it ends in good order, and nothing was forbidden to it", code == 0 and "orbidden" not in program.text(),
                          f"exit code {code}\n{program.text()}")
 
+    def check_narrow(self, report, what, rendered, auto_expose):
+        """After check_at_work: with roles for namespace shop alone the program starts, repairs what it made there, and may write nowhere else."""
+        ns, account = rendered.namespace, rendered.account
+        done = self.apply(rendered.objects)
+        if not report.check(f"{what}: it can be installed", done.returncode == 0, done.stderr):
+            return
+
+        def may(verb, group, resource, where):
+            attributes = {"namespace": where, "verb": verb, "group": group, "resource": resource}
+            review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+                      "spec": {"user": f"system:serviceaccount:{ns}:{account}", "resourceAttributes": attributes}}
+            return self.cluster.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
+
+        # The server's own caches of roles follow within moments.
+        wait_for(lambda: may("create", "", "services", "shop") and not may("create", "", "services", "blog"))
+        refused = [(verb, resource, where) for where in ("blog", "default", ns, "kube-system")
+                   for verb in ("create", "patch", "delete")
+                   for group, resource in (("", "services"), ("networking.k8s.io", "ingresses"), ("events.k8s.io", "events"))
+                   if may(verb, group, resource, where)]
+        report.check(f"{what}: it may write to no other namespace", not refused and may("patch", "networking.k8s.io", "ingresses", "shop"), refused)
+        here = [arg.partition("=")[0] + "=127.0.0.1:0" if "-bind-address=" in arg else arg for arg in rendered.args]
+        kubeconfig = os.path.join(self.work, f"{account}.kubeconfig")
+        # A pod learns its own namespace, which is left out, from the files of its account.
+        command = [auto_expose, *here, "--preflight=fail", "--kubeconfig", kubeconfig, f"--leader-elect-lease-namespace={ns}", f"--exclude-namespaces={ns}"]
+        path = "/api/v1/namespaces/shop/services"
+        self.cluster.call("DELETE", path + "/asks")
+        names = lambda: {item["metadata"]["name"] for item in self.cluster.call("GET", path)["items"]}
+        with Background(command, os.path.join(self.work, "narrow.log"), env=self.env) as program:
+            wait_for(lambda: program.process.poll() is not None or names())
+            report.check(f"{what}: with these roles it repairs what it made", names() == {"asks"}, program.text())
+            code = program.end()
+            report.check(f"{what}: and nothing was forbidden to it", code == 0 and "orbidden" not in program.text(), f"exit code {code}\n{program.text()}")
+
     def robot_kubeconfig(self, path, token):
         with open(self.kubeconfig, encoding="utf-8") as f:
             lines = f.read().splitlines()

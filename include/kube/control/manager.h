@@ -70,6 +70,9 @@ struct ManagerOptions {
   // leads next does not wait.
   std::chrono::nanoseconds graceful_shutdown_timeout = std::chrono::seconds(25);
 
+  // The namespaces that controllers write to, if they watch more than that: the permission to list and watch is needed wherever they
+  // watch, all others in these namespaces only. Says nothing about what controllers do; unset: they write wherever they watch.
+  std::optional<std::vector<std::string>> write_namespaces{};
   Preflight preflight = Preflight::kWarn;
   std::chrono::nanoseconds preflight_timeout = std::chrono::seconds(10);  // for all questions together
   // Run prints the RBAC rules for what was added on standard output, and returns. Needs no server.

@@ -153,6 +153,49 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* Of these rules what a watch takes, or all but that: dict "rules" TEXT "watch" BOOL. */}}
+{{- define "auto-expose.someRules" -}}
+{{- $some := list }}
+{{- range $rule := fromYamlArray .rules }}
+{{- $verbs := list }}
+{{- range $rule.verbs }}
+{{- if eq $.watch (has . (list "list" "watch")) }}
+{{- $verbs = append $verbs . }}
+{{- end }}
+{{- end }}
+{{- if $verbs }}
+{{- $some = append $some (merge (dict "verbs" $verbs) $rule) }}
+{{- end }}
+{{- end }}
+{{- toYaml $some }}
+{{- end }}
+
+{{/* Namespaces with a role of their own, as a YAML list. The others in `namespaces` are those that are always left out. */}}
+{{- define "auto-expose.writtenNamespaces" -}}
+{{- if .Values.watchNamespace }}
+{{- toYaml (list .Values.watchNamespace) }}
+{{- else }}
+{{- $written := list }}
+{{- range .Values.namespaces }}
+{{- if not (has . (concat $.Values.excludeNamespaces (list "kube-system" $.Release.Namespace))) }}
+{{- $written = append $written . }}
+{{- end }}
+{{- end }}
+{{- toYaml (uniq $written) }}
+{{- end }}
+{{- end }}
+
+{{- define "auto-expose.image" -}}
+{{- $image := .Values.image.repository }}
+{{- if or .Values.image.tag (not .Values.image.digest) }}
+{{- $image = printf "%s:%s" $image (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- with .Values.image.digest }}
+{{- $image = printf "%s@%s" $image . }}
+{{- end }}
+{{- $image }}
+{{- end }}
+
 {{- define "auto-expose.subject" -}}
 subjects:
 - kind: ServiceAccount
