@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,7 +31,7 @@ TEST(KeyedHashTest, SpreadsNamesThatHardlyDiffer) {
 TEST(KeyedHashTest, DependsOnTheSecret) {
   const Secret one = KeyedHash::Draw();
   const Secret two = KeyedHash::Draw();
-  for (std::size_t n : {0, 1, 3, 4, 7, 8, 16, 17, 200, 990, 1100, 5000}) {
+  for (std::size_t n : std::initializer_list<std::size_t>{0, 1, 3, 4, 7, 8, 16, 17, 200, 990, 1100, 5000}) {
     const std::string text(n, 'x');
     EXPECT_NE(KeyedHash::Of(one, "ns", text), KeyedHash::Of(two, "ns", text)) << n;
     EXPECT_NE(KeyedHash::Of128(one, text, 1, 2), KeyedHash::Of128(two, text, 1, 2)) << n;
@@ -41,7 +42,8 @@ TEST(KeyedHashTest, DependsOnTheSecret) {
 // Each byte, each bit of it, the size and both salts count, at all sizes around the borders.
 TEST(KeyedHashTest, EverythingCounts) {
   const Secret& secret = KeyedHash::ProcessSecret();
-  for (std::size_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 991, 992, 993, 1023, 1024, 1025, 2047, 2048, 2049, 3000}) {
+  for (std::size_t n : std::initializer_list<std::size_t>{1,  2,  3,   4,   5,   7,    8,    9,    15,   16,   17,   31,
+                                                          32, 33, 991, 992, 993, 1023, 1024, 1025, 2047, 2048, 2049, 3000}) {
     std::string text(n, '\0');
     std::set<std::uint64_t> seen;
     std::set<std::uint64_t> low, high;

@@ -128,8 +128,12 @@ def check_narrow(report, chart, kubexx):
     """With `namespaces` nothing outside of them can be written."""
     one = Rendered(kubexx, chart.template({"namespaces": ["shop", "blog"], "metrics": {"enabled": False}}).stdout)
     allowed = one.permissions(one.namespace, one.account)
-    everywhere = {verb for where, _, _, _, verb in allowed if not where}
-    report.check("some namespaces: everywhere it may but list and watch", everywhere == {"list", "watch"}, sorted(allowed))
+    # Of what has no namespace it may also read which ingress class is the default.
+    everywhere = {(resource, verb) for where, _, resource, _, verb in allowed if not where and verb not in ("list", "watch")}
+    report.check("some namespaces: everywhere it may but list and watch", everywhere <= {("ingressclasses", "get")}, sorted(allowed))
+    needed = {("namespaces", "watch"), ("ingressclasses", "get"), ("ingresses", "watch")}
+    report.check("some namespaces: it sees what keeps namespaces apart",
+                 needed <= {(resource, verb) for where, _, resource, _, verb in allowed if not where}, sorted(allowed))
     written = {where for where, _, resource, _, verb in allowed if resource == "services" and verb == "create"}
     report.check("some namespaces: it may write where it works", written == {"shop", "blog"}, sorted(allowed))
 
