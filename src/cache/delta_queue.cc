@@ -19,6 +19,10 @@ std::string_view ToString(DeltaType type) {
       return "Sync";
     case DeltaType::kBookmark:
       return "Bookmark";
+    case DeltaType::kUndecodable:
+      return "Undecodable";
+    case DeltaType::kUndecodableDeleted:
+      return "UndecodableDeleted";
   }
   return "unknown";
 }
@@ -45,8 +49,14 @@ void DeltaQueue::Flush() {
         continue;
       }
       case DeltaType::kReplaced:
-        consumer_.Replaced(std::move(delta.all), delta.resource_version, !HasSynced());
+        consumer_.Replaced(std::move(delta.all), delta.resource_version, !HasSynced(),
+                           delta.undecodable == nullptr ? std::vector<UndecodableObject>() : std::move(*delta.undecodable));
         MarkSynced();
+        break;
+      case DeltaType::kUndecodable:
+      case DeltaType::kUndecodableDeleted:
+        MarkSynced();
+        consumer_.Undecodable(std::move(delta.undecodable->front()), delta.type == DeltaType::kUndecodableDeleted);
         break;
       case DeltaType::kSync:
         consumer_.Resynced();

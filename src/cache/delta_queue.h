@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@
 
 namespace kube::internal {
 
-enum class DeltaType : std::uint8_t { kAdded, kUpdated, kDeleted, kReplaced, kSync, kBookmark };
+enum class DeltaType : std::uint8_t { kAdded, kUpdated, kDeleted, kReplaced, kSync, kBookmark, kUndecodable, kUndecodableDeleted };
 std::string_view ToString(DeltaType type);
 
 struct Delta {
@@ -33,6 +34,8 @@ struct Delta {
   ObjectRef object{};              // kAdded, kUpdated, kDeleted
   std::vector<ObjectRef> all{};    // kReplaced
   std::string resource_version{};  // kReplaced, kBookmark
+  // kReplaced: what the list had as well, null where that is nothing; kUndecodable, kUndecodableDeleted: one.
+  std::shared_ptr<std::vector<UndecodableObject>> undecodable{};
 };
 
 // Who works on the deltas. `initial`: they belong to the first list.
@@ -41,7 +44,11 @@ class DeltaConsumer {
   virtual ~DeltaConsumer() = default;
   // kAdded, kUpdated and kDeleted, at most DeltaQueue::kBatch of them.
   virtual void Changed(std::span<const Delta> deltas, bool initial) = 0;
-  virtual void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) = 0;
+  virtual void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial,
+                        std::vector<UndecodableObject> undecodable) = 0;
+  virtual void Undecodable(UndecodableObject object, bool deleted) = 0;
+  // As DeltaSink has it.
+  virtual bool WantsList() { return false; }
   virtual void Resynced() = 0;
   virtual void Bookmarked(const std::string& resource_version) = 0;
   // The first list has been worked on, or there was none.
@@ -57,12 +64,20 @@ class DeltaQueue : public DeltaSink {
   void Add(ObjectRef object) override { Push({.type = DeltaType::kAdded, .object = std::move(object)}); }
   void Update(ObjectRef object) override { Push({.type = DeltaType::kUpdated, .object = std::move(object)}); }
   void Delete(ObjectRef object) override { Push({.type = DeltaType::kDeleted, .object = std::move(object)}); }
-  void Replace(std::vector<ObjectRef> objects, const std::string& resource_version) override {
-    Push({.type = DeltaType::kReplaced, .all = std::move(objects), .resource_version = resource_version});
+  void Replace(std::vector<ObjectRef> objects, const std::string& resource_version,
+               std::vector<UndecodableObject> undecodable = {}) override {
+    Push({.type = DeltaType::kReplaced,
+          .all = std::move(objects),
+          .resource_version = resource_version,
+          .undecodable = undecodable.empty() ? nullptr : Share(std::move(undecodable))});
+  }
+  void Undecodable(UndecodableObject object, bool deleted) override {
+    Push({.type = deleted ? DeltaType::kUndecodableDeleted : DeltaType::kUndecodable, .undecodable = Share({std::move(object)})});
   }
   void Bookmark(const std::string& resource_version) override {
     Push({.type = DeltaType::kBookmark, .resource_version = resource_version});
   }
+  bool WantsList() override { return consumer_.WantsList(); }
   Result<void> Resync() override {
     Push({.type = DeltaType::kSync});
     return {};
@@ -75,6 +90,9 @@ class DeltaQueue : public DeltaSink {
   std::size_t size() const { return deltas_.size(); }
 
  private:
+  static std::shared_ptr<std::vector<UndecodableObject>> Share(std::vector<UndecodableObject> objects) {
+    return std::make_shared<std::vector<UndecodableObject>>(std::move(objects));
+  }
   void Push(Delta delta) { deltas_.push_back(std::move(delta)); }
   void MarkSynced();
 

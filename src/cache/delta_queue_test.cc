@@ -36,11 +36,16 @@ class Recorder : public DeltaConsumer {
       said.push_back(std::string(ToString(delta.type)) + " " + Describe(delta.object) + (initial ? " initial" : ""));
     }
   }
-  void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) override {
+  void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial,
+                std::vector<UndecodableObject> undecodable) override {
     std::string text = "Replaced";
     for (const ObjectRef& object : objects) text += " " + Describe(object);
+    for (const UndecodableObject& object : undecodable) text += " but " + object.key.ToString();
     said.push_back(text + " at " + resource_version + (initial ? " initial" : ""));
     if (queue != nullptr) synced_inside = queue->HasSynced();
+  }
+  void Undecodable(UndecodableObject object, bool deleted) override {
+    said.push_back("Undecodable " + object.key.ToString() + (deleted ? " deleted" : ""));
   }
   void Resynced() override { said.emplace_back("Sync"); }
   void Bookmarked(const std::string& resource_version) override { said.push_back("Bookmark " + resource_version); }
@@ -57,6 +62,18 @@ struct Fixture {
   Recorder consumer;
   DeltaQueue queue{consumer};
 };
+
+TEST(DeltaQueueTest, UndecodableObjectsKeepTheirPlace) {
+  Fixture f;
+  f.queue.Replace({MakePod("a")}, "1", {{.key = {"default", "x"}}});
+  f.queue.Add(MakePod("b"));
+  f.queue.Undecodable({.key = {"default", "a"}}, false);
+  f.queue.Update(MakePod("a", "2"));
+  f.queue.Undecodable({.key = {"default", "a"}}, true);
+  f.queue.Flush();
+  EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@1 but default/x at 1 initial", "synced", "Added b@1", "Undecodable default/a",
+                                           "Updated a@2", "Undecodable default/a deleted"));
+}
 
 TEST(DeltaQueueTest, NothingHappensBeforeFlush) {
   Fixture f;

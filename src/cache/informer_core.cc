@@ -14,6 +14,8 @@ namespace {
 constexpr std::chrono::nanoseconds kMinResync = std::chrono::seconds(1);
 // Pages that a list of this size needed and that are free now are given back to the system.
 constexpr std::size_t kTrimObjects = 1000;
+// So many objects that cannot be decoded are named in the status.
+constexpr std::size_t kMostNamed = 10;
 // So many notifications are kept until the next ones come.
 constexpr std::size_t kMostKept = 8;
 
@@ -95,6 +97,7 @@ void InformerCore::Start(const Context& ctx) {
   clock_ = ctx.clock();
   for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->next_resync = clock_->Later(handler->resync_period);
   reflector_ = std::make_unique<Reflector>(source_, queue_, MakeReflectorOptions());
+  if (metrics_ != nullptr) metrics_->Add("kubexx_cache_undecodable_total", {{"resource", what_}, {"namespace", options_.ns}}, 0);
   const Context own = child;
   thread_ = Thread("kube-refl-" + gvr_.resource.str(), [self = shared_from_this(), own] { self->Run(own); });
 }
@@ -236,6 +239,10 @@ void InformerCore::Apply(const Delta& delta, bool initial, std::vector<Notificat
   const void* const object = delta.object.get();
   const std::optional<std::uint64_t> version = VersionNumber(form_.ResourceVersion(object).view());
   const ObjectRef current = store_->Get(form_.Namespace(object).view(), form_.Name(object).view());
+  if (store_->undecodable() > 0 && OlderThanUndecodable(form_.Key(object), version)) {
+    log_.V(4).Info("An event came late", {{"key", form_.Key(object).ToString()}, {"version", version.value_or(0)}});
+    return;
+  }
   if (current != nullptr && version) {
     const std::optional<std::uint64_t> held = VersionNumber(form_.ResourceVersion(current.get()).view());
     if (held && (*version < *held || (*version == *held && delta.type != DeltaType::kDeleted))) {
@@ -243,20 +250,25 @@ void InformerCore::Apply(const Delta& delta, bool initial, std::vector<Notificat
       return;
     }
   }
-  if (current == nullptr && version && *version < newest_ && delta.type != DeltaType::kDeleted && DeletedSince(delta.object, *version)) {
+  if (current == nullptr && version && *version < newest_ && delta.type != DeltaType::kDeleted &&
+      DeletedSince(form_.Key(object), *version)) {
     log_.V(4).Info("An event came after the deletion of its object", {{"key", form_.Key(object).ToString()}, {"version", *version}});
     return;
   }
   if (version) newest_ = std::max(newest_, *version);
 
   if (delta.type == DeltaType::kDeleted) {
-    if (version) RememberDeleted(delta.object, *version);
-    // Nobody was told of it, so nobody is told that it is gone.
-    if (current == nullptr) return;
+    if (version) RememberDeleted(form_.Key(object), *version);
     Store::Write write{.key = form_.Key(object)};
+    // Nobody was told of it, so nobody is told that it is gone.
+    if (current == nullptr && store_->undecodable() == 0) return;
     store_->Apply({&write, 1}, form_.ResourceVersion(object).view());
+    if (current == nullptr) return;
     out.push_back({.kind = Notification::Kind::kDelete, .before = delta.object, .after = current});
     return;
+  }
+  if (store_->undecodable() > 0 && store_->FindUndecodable(form_.Key(object))) {
+    log_.Info("An object can be decoded again", {{"key", form_.Key(object).ToString()}});
   }
   Store::Write write{.object = delta.object};
   store_->Apply({&write, 1}, form_.ResourceVersion(object).view());
@@ -267,14 +279,12 @@ void InformerCore::Apply(const Delta& delta, bool initial, std::vector<Notificat
   }
 }
 
-bool InformerCore::DeletedSince(const ObjectRef& object, std::uint64_t version) const {
-  return std::any_of(gone_.begin(), gone_.end(), [&](const Gone& gone) {
-    return gone.version > version && gone.key.name == form_.Name(object.get()) && gone.key.ns == form_.Namespace(object.get());
-  });
+bool InformerCore::DeletedSince(const ObjectKey& key, std::uint64_t version) const {
+  return std::any_of(gone_.begin(), gone_.end(), [&](const Gone& gone) { return gone.version > version && gone.key == key; });
 }
 
-void InformerCore::RememberDeleted(const ObjectRef& object, std::uint64_t version) {
-  gone_[next_gone_] = {form_.Key(object.get()), version};
+void InformerCore::RememberDeleted(const ObjectKey& key, std::uint64_t version) {
+  gone_[next_gone_] = {key, version};
   next_gone_ = (next_gone_ + 1) % gone_.size();
 }
 
@@ -292,13 +302,15 @@ void InformerCore::Changed(std::span<const Delta> deltas, bool initial) {
   assist_.clear();
 }
 
-void InformerCore::Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) {
+void InformerCore::Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial,
+                            std::vector<UndecodableObject> undecodable) {
   {
     // What is let go of is freed after the lock.
     Store::Replaced replaced;
     std::vector<Notification> notifications;
     MutexLock lock(mu_);
-    replaced = store_->Replace(objects, resource_version);
+    if (!undecodable.empty()) KeepUndecodable(objects, undecodable);
+    replaced = store_->Replace(objects, resource_version, std::move(undecodable));
     gone_ = {};
     newest_ = VersionNumber(resource_version).value_or(0);
     // Where a list names an object twice, the last one counts.
@@ -456,6 +468,8 @@ bool InformerCore::HasSeenLocked(const Awaited& awaited) const {
   }
   if (!deletion) return true;
   if (object == nullptr) return synced_;
+  // Whether it is being deleted cannot be told any more: a read of it fails, and says so.
+  if (passed && store_->undecodable() > 0 && store_->FindUndecodable(awaited.key)) return true;
   if (!awaited.uid.empty() && form_.Uid(object.get()) != awaited.uid) return true;
   return awaited.deletion == Awaited::Deletion::kAskedFor && form_.IsDeleting(object.get());
 }
@@ -516,7 +530,10 @@ InformerStatus InformerCore::status() const {
                         .label_selector = options_.label_selector,
                         .field_selector = options_.field_selector,
                         .synced = HasSynced(),
-                        .objects = store_->size()};
+                        .objects = store_->size(),
+                        .undecodable = store_->undecodable(),
+                        .more_undecodable = store_->undecodable_incomplete(),
+                        .undecodable_objects = store_->FirstUndecodable(kMostNamed)};
   MutexLock lock(mu_);
   status.notifications = notifications_;
   if (reflector_ != nullptr) {

@@ -88,14 +88,26 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
  private:
   // ---- DeltaConsumer: on the reflector's thread ----
   void Changed(std::span<const Delta> deltas, bool initial) override;
-  void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial) override;
+  void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial,
+                std::vector<UndecodableObject> undecodable) override;
+  void Undecodable(UndecodableObject object, bool deleted) override;
+  bool WantsList() override { return store_->undecodable_incomplete(); }
   void Resynced() override;
   void Bookmarked(const std::string& resource_version) override;
   void Synced() override;
 
   void Apply(const Delta& delta, bool initial, std::vector<Notification>& out) KUBE_REQUIRES(mu_);
-  bool DeletedSince(const ObjectRef& object, std::uint64_t version) const;
-  void RememberDeleted(const ObjectRef& object, std::uint64_t version);
+  // ---- informer_undecodable.cc ----
+  // A list did not have them, because they could not be decoded: adds what is there of them to `objects`, and marks what else may be.
+  void KeepUndecodable(std::vector<ObjectRef>& objects, std::vector<UndecodableObject>& undecodable) KUBE_REQUIRES(mu_);
+  void ApplyUndecodable(UndecodableObject object, bool deleted, std::vector<Notification>& out) KUBE_REQUIRES(mu_);
+  // An older event of an object than the one that could not be decoded.
+  bool OlderThanUndecodable(const ObjectKey& key, std::optional<std::uint64_t> version) const;
+  bool IsAnother(const ObjectRef& object, const String& uid) const;
+  void SayUndecodable(const UndecodableObject& object) KUBE_REQUIRES(mu_);
+
+  bool DeletedSince(const ObjectKey& key, std::uint64_t version) const;
+  void RememberDeleted(const ObjectKey& key, std::uint64_t version);
   // `assist`: those of `assist_` are waiting for the reflector's thread then.
   void Tell(std::span<const Notification> notifications, bool assist) KUBE_REQUIRES(mu_);
   void TellAll(HandlerThread& handler, bool initial) KUBE_REQUIRES(mu_);
@@ -130,6 +142,9 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   bool started_ KUBE_GUARDED_BY(mu_) = false;
   bool stopped_ KUBE_GUARDED_BY(mu_) = false;
   std::shared_ptr<Clock> clock_ KUBE_GUARDED_BY(mu_);
+  // How many objects that cannot be decoded the log has named since when.
+  std::optional<Clock::TimePoint> named_since_ KUBE_GUARDED_BY(mu_);
+  std::size_t named_ KUBE_GUARDED_BY(mu_) = 0;
   std::unique_ptr<PartMemory> parts_ KUBE_GUARDED_BY(mu_);     // the reflector's; null where nothing is shared
   std::unique_ptr<Reflector> reflector_ KUBE_GUARDED_BY(mu_);  // made by Start, then there to the end
   std::optional<CancelSource> cancel_ KUBE_GUARDED_BY(mu_);

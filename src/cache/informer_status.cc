@@ -30,6 +30,18 @@ void AppendCount(std::string& out, std::size_t count, std::string_view what) {
 }
 }  // namespace
 
+std::string InformerStatus::UndecodableText() const {
+  if (undecodable == 0 && !more_undecodable) return {};
+  std::string out;
+  AppendCount(out, undecodable, more_undecodable ? "or more object" : "object");
+  out += " cannot be decoded";
+  for (std::size_t i = 0; i < undecodable_objects.size(); ++i) {
+    out += fmt::format("{} {} ({})", i == 0 ? ":" : ",", undecodable_objects[i].key.ToString(), undecodable_objects[i].error);
+  }
+  if (undecodable > undecodable_objects.size()) out += ", ...";
+  return out;
+}
+
 std::string InformerStatus::ToString() const {
   std::string out = what.empty() ? "objects" : what;
   if (!ns.empty()) out += " in " + ns;
@@ -47,6 +59,7 @@ std::string InformerStatus::ToString() const {
     AppendCount(out, pending, "notification");
     out += " pending";
   }
+  if (undecodable > 0 || more_undecodable) out += ", " + UndecodableText();
   if (reflector.error) {
     out += fmt::format(", {} failed round{}: {}", reflector.failures, reflector.failures == 1 ? "" : "s", reflector.error->ToString());
   }

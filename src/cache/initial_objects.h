@@ -30,6 +30,12 @@ class InitialObjects {
     slot = {Hash(object.get()), static_cast<std::uint32_t>(objects_.size())};
     objects_.push_back(std::move(object));
   }
+  // The one with this key. Looks at all of them.
+  void Erase(const ObjectKey& key) {
+    for (ObjectRef& object : objects_) {
+      if (object != nullptr && form_.Name(object.get()) == key.name && form_.Namespace(object.get()) == key.ns) object = nullptr;
+    }
+  }
   // The one with the key of `object`.
   void Erase(const void* object) {
     if (slots_.empty()) return;

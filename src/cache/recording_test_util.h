@@ -41,14 +41,21 @@ class RecordingSink : public DeltaSink {
     objects_.erase(key);
     Note("delete " + key);
   }
-  void Replace(std::vector<ObjectRef> objects, const std::string& resource_version) override {
+  void Replace(std::vector<ObjectRef> objects, const std::string& resource_version,
+               std::vector<UndecodableObject> undecodable = {}) override {
     MutexLock lock(mu_);
+    skipped_.clear();
+    for (const UndecodableObject& object : undecodable) skipped_.push_back(object.key.ToString());
     objects_.clear();
     for (ObjectRef& object : objects) {
       std::string key = form_.Key(object.get()).ToString();
       objects_[std::move(key)] = std::move(object);
     }
     Note("replace " + std::to_string(objects_.size()) + " @" + resource_version);
+  }
+  void Undecodable(UndecodableObject object, bool deleted) override {
+    MutexLock lock(mu_);
+    Note(std::string(deleted ? "undecodable deleted " : "undecodable ") + object.key.ToString());
   }
   void Bookmark(const std::string& resource_version) override {
     MutexLock lock(mu_);
@@ -74,6 +81,11 @@ class RecordingSink : public DeltaSink {
   std::vector<std::string> calls() const {
     MutexLock lock(mu_);
     return calls_;
+  }
+  // What the last Replace had besides its objects.
+  std::vector<std::string> skipped() const {
+    MutexLock lock(mu_);
+    return skipped_;
   }
   std::size_t flushes() const {
     MutexLock lock(mu_);
@@ -117,6 +129,7 @@ class RecordingSink : public DeltaSink {
   mutable Mutex mu_;
   CondVar changed_;
   std::map<std::string, ObjectRef> objects_ KUBE_GUARDED_BY(mu_);
+  std::vector<std::string> skipped_ KUBE_GUARDED_BY(mu_);
   std::vector<std::string> calls_ KUBE_GUARDED_BY(mu_);
   std::size_t flushes_ KUBE_GUARDED_BY(mu_) = 0;
   std::optional<Error> resync_error_ KUBE_GUARDED_BY(mu_);

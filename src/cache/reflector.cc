@@ -208,6 +208,13 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
   return false;
 }
 
+UndecodableObject Reflector::Impl::Unusable(const void* object) const {
+  return {.key = form_.Name(object).empty() ? ObjectKey() : form_.Key(object),
+          .uid = form_.Uid(object),
+          .resource_version = form_.ResourceVersion(object),
+          .error = form_.Name(object).empty() ? "the object has no name" : "the object is of another kind"};
+}
+
 Result<void> Reflector::Impl::Transform(void* object) const {
   if (!options_.transform) return {};
   try {

@@ -44,8 +44,13 @@ class DeltaSink {
   virtual void Add(ObjectRef object) = 0;
   virtual void Update(ObjectRef object) = 0;
   virtual void Delete(ObjectRef object) = 0;  // its last state
-  // All objects of the collection at `resource_version`.
-  virtual void Replace(std::vector<ObjectRef> objects, const std::string& resource_version) = 0;
+  // All objects of the collection at `resource_version`, but for those that cannot be decoded: what is there of them stays.
+  virtual void Replace(std::vector<ObjectRef> objects, const std::string& resource_version,
+                       std::vector<UndecodableObject> undecodable = {}) = 0;
+  // An object that cannot be decoded was added or changed, or is gone. It has a name.
+  virtual void Undecodable(UndecodableObject object, bool deleted) = 0;
+  // A watch has ended: whether a list should come before the next one.
+  virtual bool WantsList() { return false; }
   // Nothing has changed up to here.
   virtual void Bookmark(const std::string& resource_version) = 0;
   // The resync timer has come. An error ends the round: list again.

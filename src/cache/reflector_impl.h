@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,11 +41,14 @@ class Reflector::Impl {
   struct InitialList {
     explicit InitialList(const ObjectForm& form) : objects(form) {}
     InitialObjects objects;
+    std::map<ObjectKey, UndecodableObject> undecodable{};
+    std::vector<UndecodableObject> unnamed{};
     std::string resource_version{};
     Clock::TimePoint next_warning{};
   };
   struct Listed {
     std::vector<NewObject> objects{};
+    std::vector<UndecodableObject> undecodable{};
     std::string resource_version{};
     bool paginated = false;
   };
@@ -81,6 +85,8 @@ class Reflector::Impl {
   void SetResourceVersion(const std::string& version);
   // Whether the cache wants it. Logs where it does not.
   bool Acceptable(WatchEventType type, const void* object) const;
+  // An object of a list that is not acceptable: it is there, but cannot be used.
+  UndecodableObject Unusable(const void* object) const;
   Result<void> Transform(void* object) const;
   // Null: none.
   std::optional<Clock::TimePoint> ResyncDue();
@@ -111,6 +117,9 @@ class Reflector::Impl {
   std::optional<Ending> OnTimer(const OpenWatch& watch, InitialList* initial);
   std::optional<Ending> OnInitialEvent(WatchEventType type, NewObject object, OpenWatch& watch, InitialList& initial);
   void OnEvent(WatchEventType type, NewObject object, OpenWatch& watch);
+  // An event whose object cannot be decoded. An ending: nobody knows which object it was, so that only a list can help.
+  std::optional<Ending> OnUndecodable(WatchEventType type, UndecodableObject object, const Error& error, OpenWatch& watch,
+                                      InitialList* initial);
   std::int64_t WatchSeconds() const;
 
   const std::shared_ptr<ObjectSource> source_;

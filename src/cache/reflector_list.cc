@@ -1,4 +1,6 @@
 // Lists: which version and limit, pages, and what to do where the server has forgotten a version.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cache/reflector_impl.h"
@@ -50,7 +52,10 @@ std::optional<Error> Reflector::Impl::List(const Context& ctx) {
   std::vector<ObjectRef> objects;
   objects.reserve(listed.objects.size());
   for (NewObject& object : listed.objects) {
-    if (!Acceptable(WatchEventType::kAdded, object.get())) continue;
+    if (!Acceptable(WatchEventType::kAdded, object.get())) {
+      listed.undecodable.push_back(Unusable(object.get()));
+      continue;
+    }
     if (Result<void> transformed = Transform(object.get()); !transformed) {
       return transformed.error().WithContext("transform " + form_.Key(object.get()).ToString());
     }
@@ -61,7 +66,7 @@ std::optional<Error> Reflector::Impl::List(const Context& ctx) {
   const std::size_t count = objects.size();
   version_ = listed.resource_version;
   ++unflushed_;
-  sink_.Replace(std::move(objects), version_);
+  sink_.Replace(std::move(objects), version_, std::move(listed.undecodable));
   {
     MutexLock lock(mu_);
     ++status_.lists;
@@ -86,6 +91,7 @@ std::optional<Error> Reflector::Impl::ListPages(const Context& ctx, const std::s
       // The moment that the first page showed is forgotten: once more, all at once, at what was asked for.
       options_.log.V(4).Info("The pages of a list have expired: listing all at once", {{"err", page.error()}});
       out.objects.clear();
+      out.undecodable.clear();
       request.resource_version = version;
       request.limit = 0;
       request.continue_token.clear();
@@ -101,6 +107,7 @@ std::optional<Error> Reflector::Impl::ListPages(const Context& ctx, const std::s
       out.objects.reserve(out.objects.size() + page->objects.size());
       for (NewObject& object : page->objects) out.objects.push_back(std::move(object));
     }
+    std::move(page->undecodable.begin(), page->undecodable.end(), std::back_inserter(out.undecodable));
     if (page->continue_token.empty()) return std::nullopt;
     out.paginated = true;
     request.continue_token = std::move(page->continue_token);

@@ -134,9 +134,11 @@ void Reflector::Impl::TakeInitialList(InitialList initial, Clock::TimePoint star
   version_unavailable_ = false;
   version_ = initial.resource_version;
   std::vector<ObjectRef> objects = std::move(initial.objects).Take();
+  std::vector<UndecodableObject> undecodable = std::move(initial.unnamed);
+  for (auto& [key, object] : initial.undecodable) undecodable.push_back(std::move(object));
   const std::size_t count = objects.size();
   ++unflushed_;
-  sink_.Replace(std::move(objects), version_);
+  sink_.Replace(std::move(objects), version_, std::move(undecodable));
   {
     MutexLock lock(mu_);
     ++status_.lists;
@@ -155,6 +157,7 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnInitialEvent(WatchEven
     if (form_.Annotation(object.get(), kInitialEventsEnd) != String("true")) return std::nullopt;
     return Ending{Ending::Kind::kSynced, std::nullopt};
   }
+  if (!initial.undecodable.empty()) initial.undecodable.erase(form_.Key(object.get()));
   if (type == WatchEventType::kDeleted) {
     initial.objects.Erase(object.get());
     return std::nullopt;
@@ -207,6 +210,10 @@ std::optional<Error> Reflector::Impl::Watch(const Context& ctx, std::unique_ptr<
     Close(watch);
     Flush();
     if (!GoOnAfter(ctx, ending, retry)) return std::nullopt;
+    if (sink_.WantsList()) {
+      options_.log.V(2).Info("There are objects that could not be identified: listing again");
+      return std::nullopt;
+    }
   }
 }
 
@@ -275,7 +282,22 @@ Reflector::Impl::Ending Reflector::Impl::Read(const Context& ctx, OpenWatch& wat
     ++events_;
     ++watch.events;
     if (!troubles_.empty()) Worked(Phase::kWatch);
+    if (error) {
+      object = nullptr;  // half of it may be there
+      if (std::optional<Ending> over = OnUndecodable(type, watch.stream->TakeUndecodable(), *error, watch, initial)) {
+        return *std::move(over);
+      }
+      continue;
+    }
     if (!Acceptable(type, object.get())) {
+      if (initial != nullptr && type == WatchEventType::kAdded) {
+        UndecodableObject unusable = Unusable(object.get());
+        if (unusable.named()) {
+          initial->undecodable.insert_or_assign(unusable.key, std::move(unusable));
+        } else {
+          initial->unnamed.push_back(std::move(unusable));
+        }
+      }
       object = nullptr;
       continue;
     }
@@ -307,6 +329,33 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnTimer(const OpenWatch&
   const std::optional<Clock::TimePoint> resync = ResyncDue();
   if (!resync || now < *resync) return std::nullopt;
   if (Result<void> resynced = Resync(); !resynced) return Failed(resynced.error());
+  return std::nullopt;
+}
+
+std::optional<Reflector::Impl::Ending> Reflector::Impl::OnUndecodable(WatchEventType type, UndecodableObject object, const Error& error,
+                                                                      OpenWatch& watch, InitialList* initial) {
+  const bool deleted = type == WatchEventType::kDeleted;
+  if (type != WatchEventType::kAdded) watch.ordered = true;
+  if (!object.named()) {
+    // What a list has may be left out of it. What changes later is known to a new list alone.
+    if (initial == nullptr || type != WatchEventType::kAdded) return Failed(error);
+    initial->unnamed.push_back(std::move(object));
+    return std::nullopt;
+  }
+  const std::string version = object.resource_version.str();
+  if (initial == nullptr) {
+    sink_.Undecodable(std::move(object), deleted);
+    ++unflushed_;
+    if (watch.ordered) SetResourceVersion(version);
+    return std::nullopt;
+  }
+  if (watch.ordered && !version.empty()) initial->resource_version = version;
+  if (type != WatchEventType::kAdded) initial->objects.Erase(object.key);
+  if (deleted) {
+    initial->undecodable.erase(object.key);
+  } else {
+    initial->undecodable.insert_or_assign(object.key, std::move(object));
+  }
   return std::nullopt;
 }
 

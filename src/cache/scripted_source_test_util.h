@@ -27,6 +27,7 @@
 
 #include "cache/recording_test_util.h"
 #include "cache/source.h"
+#include "client/raw_object.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/mutex.h"
 
@@ -71,6 +72,8 @@ class ScriptedWatch {
   void Synced(std::string_view version) {
     Bookmark<T>(version, "true");
   }
+  // An event whose object cannot be decoded.
+  void Undecodable(WatchEventType type, UndecodableObject object) { Push({type, {}, UndecodableError(object), std::move(object)}); }
   // An ERROR event; the watch is over.
   void Fail(Error error) { Push({WatchEventType::kError, {}, std::move(error)}); }
   // The server ends it, after what was sent.
@@ -125,6 +128,7 @@ class ScriptedWatch {
     events_.pop_front();
     type = event.type;
     error = event.error;
+    undecodable_ = std::move(event.undecodable);
     if (event.fill) event.fill(object);
     if (event.type == WatchEventType::kError) {
       ended_ = true;
@@ -139,6 +143,10 @@ class ScriptedWatch {
     ++stops_;
     changed_.NotifyAll();
   }
+  UndecodableObject TakeUndecodable() {
+    MutexLock lock(mu_);
+    return std::exchange(undecodable_, {});
+  }
   bool Ready() const {
     MutexLock lock(mu_);
     return !held_ && (!events_.empty() || ended_);
@@ -149,6 +157,7 @@ class ScriptedWatch {
     WatchEventType type{};
     std::function<void(void*)> fill{};
     std::optional<Error> error{};
+    UndecodableObject undecodable{};
   };
   void Push(Event event) {
     MutexLock lock(mu_);
@@ -159,6 +168,7 @@ class ScriptedWatch {
   mutable Mutex mu_;
   CondVar changed_;
   std::deque<Event> events_ KUBE_GUARDED_BY(mu_);
+  UndecodableObject undecodable_ KUBE_GUARDED_BY(mu_);  // of the event that was read last
   bool ended_ KUBE_GUARDED_BY(mu_) = false;
   bool held_ KUBE_GUARDED_BY(mu_) = false;
   bool over_ KUBE_GUARDED_BY(mu_) = false;
@@ -173,6 +183,7 @@ class ScriptedStream : public WatchStream {
     return watch_->Next(ctx, type, object, error);
   }
   void Stop() override { watch_->Stop(); }
+  UndecodableObject TakeUndecodable() override { return watch_->TakeUndecodable(); }
   bool Ready() const override { return watch_->Ready(); }
 
  private:

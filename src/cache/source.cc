@@ -10,9 +10,18 @@ class ClientSource : public ObjectSource {
   ClientSource(std::shared_ptr<const ClientCore> core, ResourceTarget target, const ObjectForm& form)
       : core_(std::move(core)), target_(std::move(target)), form_(form) {}
 
-  Result<ListPage> List(const Context& ctx, const ListOptions& options) override { return form_.List(*core_, ctx, target_, options); }
+  Result<ListPage> List(const Context& ctx, const ListOptions& options) override {
+    std::vector<UndecodableObject> undecodable;
+    ListOptions request = options;
+    request.undecodable = &undecodable;
+    Result<ListPage> page = form_.List(*core_, ctx, target_, request);
+    if (page) page->undecodable = std::move(undecodable);
+    return page;
+  }
   Result<std::unique_ptr<WatchStream>> Watch(const Context& ctx, const WatchOptions& options) override {
-    return WatchObjects(*core_, ctx, target_, options);
+    WatchOptions request = options;
+    request.skip_undecodable = true;
+    return WatchObjects(*core_, ctx, target_, request);
   }
 
  private:

@@ -16,8 +16,9 @@ namespace kube::internal {
 class ObjectSource {
  public:
   virtual ~ObjectSource() = default;
-  // One page.
+  // One page. Objects that cannot be decoded do not fail it.
   virtual Result<ListPage> List(const Context& ctx, const ListOptions& options) = 0;
+  // Events of objects that cannot be decoded do not end it.
   virtual Result<std::unique_ptr<WatchStream>> Watch(const Context& ctx, const WatchOptions& options) = 0;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/shared_mutex.h"
 #include "cache/store_index.h"
+#include "cache/undecodable_set.h"
 #include "kube/base/log.h"
 #include "kube/cache/indexer.h"
 #include "kube/codec/footprint.h"
@@ -105,6 +106,31 @@ class Store::Impl {
     ReaderLock lock(mu_);
     const EntryId id = state_->entries.Find(ns, name);
     return id == kNoEntry ? nullptr : state_->entries.At(id);
+  }
+  Result<ObjectRef> Read(std::string_view ns, std::string_view name) {
+    ReaderLock lock(mu_);
+    const EntryId id = state_->entries.Find(ns, name);
+    if (!undecodable_.empty()) {
+      if (std::optional<Error> error = undecodable_.ErrorOf({String(ns), String(name)}, id != kNoEntry)) return *error;
+    }
+    return id == kNoEntry ? nullptr : state_->entries.At(id);
+  }
+  std::size_t undecodable() {
+    ReaderLock lock(mu_);
+    return undecodable_.size();
+  }
+  bool undecodable_incomplete() {
+    ReaderLock lock(mu_);
+    return undecodable_.incomplete();
+  }
+  std::vector<UndecodableObject> FirstUndecodable(std::size_t n) {
+    ReaderLock lock(mu_);
+    return undecodable_.First(n);
+  }
+  std::optional<UndecodableObject> FindUndecodable(const ObjectKey& key) {
+    ReaderLock lock(mu_);
+    const UndecodableObject* const found = undecodable_.Find(key);
+    return found == nullptr ? std::nullopt : std::optional<UndecodableObject>(*found);
   }
   std::vector<ObjectRef> List() {
     ReaderLock lock(mu_);
@@ -208,6 +234,7 @@ class Store::Impl {
     State& state = *state_;
     for (std::size_t i = 0; i < writes.size(); ++i) {
       Write& write = writes[i];
+      if (undecodable_.size() > 0) undecodable_.Erase(write.object == nullptr ? write.key : form_.Key(write.object.get()));
       if (write.object == nullptr) {
         Erase(state, write);
         continue;
@@ -223,8 +250,16 @@ class Store::Impl {
     if (!version.empty()) version_.swap(version);
   }
 
-  Replaced Replace(const std::vector<ObjectRef>& objects, std::string_view resource_version) {
+  void MarkUndecodable(UndecodableObject object) {
+    MutexLock writer(writer_mu_);
+    WriterLock lock(mu_);
+    undecodable_.Add(std::move(object));
+  }
+
+  Replaced Replace(const std::vector<ObjectRef>& objects, std::string_view resource_version, std::vector<UndecodableObject> undecodable) {
     std::unique_ptr<State> old;  // goes last, after all locks
+    UndecodableSet marks;
+    for (UndecodableObject& object : undecodable) marks.Add(std::move(object));
     std::string version(resource_version);
     Replaced result;
     result.before.resize(objects.size());
@@ -264,6 +299,7 @@ class Store::Impl {
     {
       WriterLock lock(mu_);
       old = std::exchange(state_, std::move(fresh));
+      std::swap(undecodable_, marks);
       if (!version.empty()) version_.swap(version);
     }
 
@@ -446,6 +482,7 @@ class Store::Impl {
   SharedMutex mu_;
   std::unique_ptr<State> state_ KUBE_GUARDED_BY(mu_) KUBE_PT_GUARDED_BY(mu_);
   std::string version_ KUBE_GUARDED_BY(mu_);
+  UndecodableSet undecodable_ KUBE_GUARDED_BY(mu_);
 };
 
 namespace {
@@ -462,6 +499,12 @@ Store::~Store() = default;
 const ObjectForm& Store::form() const { return impl_->form(); }
 
 ObjectRef Store::Get(std::string_view ns, std::string_view name) const { return impl_->Get(ns, name); }
+Result<ObjectRef> Store::Read(std::string_view ns, std::string_view name) const { return impl_->Read(ns, name); }
+std::size_t Store::undecodable() const { return impl_->undecodable(); }
+bool Store::undecodable_incomplete() const { return impl_->undecodable_incomplete(); }
+std::vector<UndecodableObject> Store::FirstUndecodable(std::size_t n) const { return impl_->FirstUndecodable(n); }
+std::optional<UndecodableObject> Store::FindUndecodable(const ObjectKey& key) const { return impl_->FindUndecodable(key); }
+void Store::MarkUndecodable(UndecodableObject object) { impl_->MarkUndecodable(std::move(object)); }
 std::vector<ObjectRef> Store::List() const { return impl_->List(); }
 std::vector<ObjectRef> Store::Select(std::optional<std::string_view> ns, const Selector& selector) const {
   return impl_->Select(ns, selector);
@@ -495,8 +538,9 @@ CacheStats Store::Stats() const {
 
 Result<void> Store::AddIndex(std::string name, IndexFunction function) { return impl_->AddIndex(std::move(name), std::move(function)); }
 void Store::Apply(std::span<Write> writes, std::string_view resource_version) { impl_->Apply(writes, resource_version); }
-Store::Replaced Store::Replace(const std::vector<ObjectRef>& objects, std::string_view resource_version) {
-  return impl_->Replace(objects, resource_version);
+Store::Replaced Store::Replace(const std::vector<ObjectRef>& objects, std::string_view resource_version,
+                               std::vector<UndecodableObject> undecodable) {
+  return impl_->Replace(objects, resource_version, std::move(undecodable));
 }
 void Store::SetResourceVersion(std::string_view resource_version) { impl_->SetResourceVersion(resource_version); }
 

@@ -1,16 +1,20 @@
 #include "client/object_codec.h"
 
 #include <cstddef>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "client/raw_object.h"
+#include "codec/array_builder.h"
 #include "kube/base/mutex.h"
 #include "kube/client/status_error.h"
 #include "kube/codec/field_selection.h"
 #include "kube/codec/json.h"
 #include "kube/codec/protobuf.h"
 #include "kube/meta/v1.h"
+#include "value/field_access.h"
 
 namespace kube::internal {
 namespace {
@@ -202,11 +206,11 @@ Result<void> DecodeObject(const TypeInfo* type, bool metadata_only, std::string_
   return read;
 }
 
-Result<void> DecodeObjectList(const TypeInfo* type, bool metadata_only, std::string_view content_type, std::string_view body,
-                              const DecodeOptions& options, void* list) {
-  if (body.empty()) return EmptyBody();
-  const BodyFormat format = FormatOf(content_type);
-  if (format == BodyFormat::kUnknown) return NotUnderstood(content_type, body);
+namespace {
+
+// Fails at the first item that cannot be decoded.
+Result<void> DecodeWholeList(const TypeInfo* type, bool metadata_only, BodyFormat format, std::string_view body,
+                             const DecodeOptions& options, void* list) {
   if (type == nullptr) {
     if (format != BodyFormat::kJson) return Error::Decode("the server answered with protobuf where JSON was asked for");
     Result<Value> value = ParseListJson(body, options);
@@ -233,6 +237,100 @@ Result<void> DecodeObjectList(const TypeInfo* type, bool metadata_only, std::str
     if (std::optional<Error> failure = StatusInJson(body)) return *failure;
   }
   return read;
+}
+
+// Of very many, not every reason is worth its memory.
+constexpr std::size_t kMostReasons = 1000;
+void Skip(UndecodableObject object, std::vector<UndecodableObject>& undecodable) {
+  if (undecodable.size() >= kMostReasons) std::string().swap(object.error);
+  undecodable.push_back(std::move(object));
+}
+
+// What the items of a list are read with.
+DecodeOptions OfItems(DecodeOptions options) {
+  options.predecessors = nullptr;
+  return options;
+}
+
+Result<void> DecodeDynamicItems(const RawList& raw, const DecodeOptions& options, ObjectList<DynamicObject>& list,
+                                std::vector<UndecodableObject>& undecodable) {
+  // Without items it has the same kind and metadata.
+  if (Result<void> head = DecodeWholeList(nullptr, false, BodyFormat::kJson, raw.head, options, &list); !head) return head;
+  const Result<Value> head = ParseJson(raw.head);
+  if (!head) return head.error();
+  Value one = *head;
+  for (const std::string_view text : raw.items) {
+    Result<Value> item = ParseJson(text, options);
+    if (item && !item->is_object()) item = Error::Decode("expected an object, got " + std::string(item->kind_name()));
+    if (!item) {
+      Skip(IdentifyJson(text, item.error()), undecodable);
+      continue;
+    }
+    // As a list of one: it gets its kind from the list's.
+    one["items"] = Value::Array({*std::move(item)});
+    list.items.push_back(DynamicObject(one).Items().front());
+  }
+  return {};
+}
+
+// A list of structs, item by item.
+Result<void> DecodeTypedItems(const TypeInfo& type, bool metadata_only, BodyFormat format, const RawList& raw, const DecodeOptions& options,
+                              void* list, std::vector<UndecodableObject>& undecodable) {
+  const TypeInfo& list_type = ListTableOf(type);
+  ResetObject(list_type, list);
+  Result<void> head = format == BodyFormat::kProtobuf ? DecodeProtobuf(list_type, list, raw.head, options)
+                      : metadata_only                 ? DecodeMetadataListJson(raw.head, *static_cast<AnyList*>(list), options)
+                                                      : DecodeJson(list_type, list, raw.head, options);
+  if (!head) return head;
+  const FieldInfo& items = list_type.fields[1];
+  ArrayRep*& rep = Write<ArrayRep*>(At(list, items));
+  ArrayBuilder builder(items, &rep, raw.items.size());
+  for (const std::string_view bytes : raw.items) {
+    char* const item = builder.Add();
+    const Result<void> read = format == BodyFormat::kProtobuf ? DecodeProtobuf(type, item, bytes, options)
+                              : metadata_only ? DecodeMetadataJson(bytes, *reinterpret_cast<PartialObjectMetadata*>(item), options)
+                                              : DecodeJson(type, item, bytes, options);
+    if (read) continue;
+    ResetObject(type, item);
+    --rep->size;
+    Skip(format == BodyFormat::kProtobuf ? IdentifyProtobuf(bytes, read.error()) : IdentifyJson(bytes, read.error()), undecodable);
+  }
+  return {};
+}
+
+// The list that failed with `why`, item by item.
+Result<void> DecodeItemByItem(const TypeInfo* type, bool metadata_only, BodyFormat format, std::string_view body,
+                              const DecodeOptions& options, void* list, std::vector<UndecodableObject>& undecodable, const Error& why) {
+  RawList raw;
+  if (format == BodyFormat::kProtobuf && HasProtobufEnvelope(body)) {
+    const Result<ProtobufEnvelope> envelope = ParseProtobufEnvelope(body);
+    if (!envelope) return why;
+    const KindInfo* const kind = ListTableOf(*type).kind;
+    if (kind != nullptr && !envelope->kind.empty() && envelope->kind != kind->kind) return why;
+    body = envelope->raw;
+    if (envelope->content_type == kJsonType) format = BodyFormat::kJson;
+  }
+  if (!(format == BodyFormat::kProtobuf ? SplitProtobufList(body, raw) : SplitJsonList(body, raw))) return why;
+  if (type != nullptr) return DecodeTypedItems(*type, metadata_only, format, raw, OfItems(options), list, undecodable);
+  return DecodeDynamicItems(raw, OfItems(options), *static_cast<ObjectList<DynamicObject>*>(list), undecodable);
+}
+
+}  // namespace
+
+Result<void> DecodeObjectList(const TypeInfo* type, bool metadata_only, std::string_view content_type, std::string_view body,
+                              const DecodeOptions& options, void* list, std::vector<UndecodableObject>* undecodable) {
+  if (body.empty()) return EmptyBody();
+  const BodyFormat format = FormatOf(content_type);
+  if (format == BodyFormat::kUnknown) return NotUnderstood(content_type, body);
+  Result<void> read = DecodeWholeList(type, metadata_only, format, body, options, list);
+  if (read || undecodable == nullptr || read.error().kind() != ErrorKind::kDecode) return read;
+  if (type == nullptr && format != BodyFormat::kJson) return read;
+  return DecodeItemByItem(type, metadata_only, format, body, options, list, *undecodable, read.error());
+}
+
+void ResetObject(const TypeInfo& type, void* object) {
+  DestroyObject(type, object);
+  std::memset(object, 0, type.size);
 }
 
 ObjectKey KeyOfObject(const TypeInfo* type, const void* object) {

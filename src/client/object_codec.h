@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kube/base/result.h"
 #include "kube/client/resource_client.h"
@@ -41,9 +42,12 @@ struct BodyKind {
 // Reads one object of an answer. A body that is a Status of failure gives that error, whatever the HTTP code was.
 Result<void> DecodeObject(const TypeInfo* type, bool metadata_only, std::string_view content_type, std::string_view body,
                           const DecodeOptions& options, void* object);
-// Reads an ObjectList<T>.
+// Reads an ObjectList<T>. With `undecodable`, items that cannot be decoded go there, and the list has the others.
 Result<void> DecodeObjectList(const TypeInfo* type, bool metadata_only, std::string_view content_type, std::string_view body,
-                              const DecodeOptions& options, void* list);
+                              const DecodeOptions& options, void* list, std::vector<UndecodableObject>* undecodable = nullptr);
+
+// Back to its default value, whatever a decoder that failed has left in it: decoders want an empty object.
+void ResetObject(const TypeInfo& type, void* object);
 
 // The metadata of an object in either form.
 ObjectKey KeyOfObject(const TypeInfo* type, const void* object);

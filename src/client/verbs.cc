@@ -144,8 +144,8 @@ Result<void> ListObjects(const ClientCore& core, const Context& ctx, const Resou
   std::optional<Interner> interner;
   DecodeOptions decode = options.decode;
   if (decode.interner == nullptr && response->body.size() >= kWorthSharing) decode.interner = &interner.emplace();
-  Result<void> decoded =
-      DecodeObjectList(target.type, target.metadata_only, response->headers.Get("content-type"), response->body, decode, list);
+  Result<void> decoded = DecodeObjectList(target.type, target.metadata_only, response->headers.Get("content-type"), response->body, decode,
+                                          list, options.undecodable);
   if (!decoded) return decoded.error().WithContext(what);
   return {};
 }

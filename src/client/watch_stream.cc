@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/object_codec.h"
+#include "client/raw_object.h"
 #include "kube/base/log.h"
 #include "kube/client/status_error.h"
 #include "kube/codec/json.h"
@@ -118,6 +119,7 @@ class HttpWatchStream : public WatchStream {
       : type_(target.type),
         metadata_only_(target.metadata_only),
         decode_(options.decode),
+        skip_undecodable_(options.skip_undecodable),
         what_(std::move(what)),
         protobuf_(framing == FrameSplitter::Framing::kLengthPrefixed),
         content_type_(std::move(content_type)),
@@ -156,11 +158,19 @@ class HttpWatchStream : public WatchStream {
     }
     Result<void> read = DecodeObject(type_, metadata_only_, content_type_, event.object, decode, object);
     if (!read && !protobuf_ && ParseAnyJsonEvent(**frame, event)) {
+      if (type_ != nullptr) ResetObject(*type_, object);
       read = DecodeObject(type_, metadata_only_, content_type_, event.object, decode, object);
     }
-    if (!read) return Failed(read.error().WithContext(std::string(event.type)), type, error);
+    if (read) return true;
+    if (!skip_undecodable_ || type == WatchEventType::kBookmark || read.error().kind() != ErrorKind::kDecode) {
+      return Failed(read.error().WithContext(std::string(event.type)), type, error);
+    }
+    undecodable_ = protobuf_ ? IdentifyProtobuf(event.object, read.error()) : IdentifyJson(event.object, read.error());
+    error = UndecodableError(undecodable_).WithContext(what_);
     return true;
   }
+
+  UndecodableObject TakeUndecodable() override { return std::exchange(undecodable_, {}); }
 
   void Stop() override {
     stopped_ = true;
@@ -212,11 +222,13 @@ class HttpWatchStream : public WatchStream {
   const TypeInfo* const type_;
   const bool metadata_only_;
   const DecodeOptions decode_;
+  const bool skip_undecodable_;
   const std::string what_;
   const bool protobuf_;
   const std::string content_type_;
   mutable FrameSplitter splitter_;  // Ready looks ahead
   const std::unique_ptr<BodyStream> body_;
+  UndecodableObject undecodable_{};
   bool over_ = false;
   std::atomic<bool> stopped_ = false;
 };

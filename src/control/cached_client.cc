@@ -146,8 +146,9 @@ Result<ObjectRef> CachedClientCore::Get(const Context& ctx, const ObjectForm& fo
   const Result<Handle> informer = impl_->Choose(ctx, form, target, from, key.ns.view());
   if (!informer) return failed(informer.error());
   if (Result<void> seen = impl_->writes_->BeforeGet(ctx, (*informer)->core(), key); !seen) return failed(seen.error());
-  ObjectRef found = (*informer)->core().store()->Get(key.ns.view(), key.name.view());
-  if (found == nullptr) return NotInCache(target.gvr.group_resource(), key);
+  Result<ObjectRef> found = (*informer)->core().store()->Read(key.ns.view(), key.name.view());
+  if (!found) return failed(found.error());
+  if (*found == nullptr) return NotInCache(target.gvr.group_resource(), key);
   return found;
 }
 

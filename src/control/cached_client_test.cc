@@ -47,6 +47,28 @@ TEST_F(CachedClientTest, ReadsCostNoRequest) {
   EXPECT_EQ(*requests_, before);
 }
 
+TEST_F(CachedClientTest, AnObjectThatCannotBeDecodedIsNotMissing) {
+  Create(Named<Secret>("a"));
+  const SharedInformer<Secret> informer = informers_->For<Secret>();
+  Sync();
+  const CachedClient cached = MakeCached();
+  ASSERT_TRUE(Eventually([&] { return informer.lister().List().size() == 1; }));
+  for (const char* name : {"a", "b"}) {
+    informer.indexer().store()->MarkUndecodable({.key = {"default", name}, .error = "data: expected an object, got a number"});
+    const Result<Ptr<Secret>> found = cached.Get<Secret>(Patient(), {"default", name});
+    ASSERT_FALSE(found);
+    EXPECT_TRUE(IsUndecodable(found.error()));
+    EXPECT_FALSE(IsNotFound(found.error()));
+    EXPECT_THAT(found.error().ToString(), HasSubstr("cannot be decoded: data: expected an object"));
+  }
+  EXPECT_THAT(Names(cached.List<Secret>(Patient())), ElementsAre("a")) << "its last good version";
+  EXPECT_TRUE(IsNotFound(cached.Get<Secret>(Patient(), {"default", "c"}).error()));
+
+  // The next change that can be decoded is one.
+  ASSERT_TRUE(cached.Patch<Secret>(Patient(), {"default", "a"}, Patch::Merge(R"({"metadata":{"labels":{"x":"y"}}})")));
+  EXPECT_TRUE(Eventually([&] { return cached.Get<Secret>(Patient(), {"default", "a"}).ok(); }));
+}
+
 TEST_F(CachedClientTest, AllVerbsReachTheServer) {
   const SharedInformer<Secret> informer = informers_->For<Secret>();
   Sync();

@@ -258,6 +258,7 @@ Value Report(const InformerStatus& informer) {
   if (!informer.field_selector.empty()) value["fieldSelector"] = Text(informer.field_selector);
   value["synced"] = Value(informer.synced);
   value["objects"] = Number(informer.objects);
+  if (const std::string text = informer.UndecodableText(); !text.empty()) value["undecodable"] = Text(Shortened(text));
   value["state"] = Text(ToString(informer.reflector.state));
   value["resourceVersion"] = Text(informer.reflector.resource_version);
   if (informer.reflector.last_message) value["silenceSeconds"] = Seconds(informer.silence);

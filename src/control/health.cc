@@ -25,13 +25,13 @@ Result<void> RunCheck(const HealthCheck& check) {
 
 }  // namespace
 
-void HealthChecks::Add(std::string name, HealthCheck check) {
+void HealthChecks::Add(std::string name, HealthCheck check, Note note) {
   MutexLock lock(mu_);
-  checks_.insert_or_assign(std::move(name), std::move(check));
+  checks_.insert_or_assign(std::move(name), Named{std::move(check), std::move(note)});
 }
 
 serve::HttpResponse HealthChecks::Answer(std::string_view path, std::string_view query) const {
-  std::map<std::string, HealthCheck, std::less<>> checks;
+  std::map<std::string, Named, std::less<>> checks;
   {
     MutexLock lock(mu_);
     checks = checks_;
@@ -40,7 +40,7 @@ serve::HttpResponse HealthChecks::Answer(std::string_view path, std::string_view
     const std::string_view name = path.substr(root_.size() + 1);
     const auto found = checks.find(name);
     if (found == checks.end()) return Text(404, fmt::format("there is no check \"{}\"\n", name));
-    const Result<void> result = RunCheck(found->second);
+    const Result<void> result = RunCheck(found->second.check);
     return result ? Text(200, "ok") : Text(500, fmt::format("{}\n", result.error().ToString()));
   }
   bool verbose = false;
@@ -58,9 +58,11 @@ serve::HttpResponse HealthChecks::Answer(std::string_view path, std::string_view
       lines += fmt::format("[+]{} excluded: ok\n", name);
       continue;
     }
-    const Result<void> result = RunCheck(check);
+    const Result<void> result = RunCheck(check.check);
     failed = failed || !result;
-    lines += result ? fmt::format("[+]{} ok\n", name) : fmt::format("[-]{} failed: {}\n", name, result.error().ToString());
+    const std::string note = result && verbose && check.note ? check.note() : std::string();
+    lines += result ? fmt::format("[+]{} ok{}{}\n", name, note.empty() ? "" : ": ", note)
+                    : fmt::format("[-]{} failed: {}\n", name, result.error().ToString());
   }
   for (const std::string& name : excluded) lines += fmt::format("warn: there is no check \"{}\" to exclude\n", name);
   const std::string what = root_.substr(1);

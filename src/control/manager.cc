@@ -65,7 +65,9 @@ class Manager::Impl {
     if (!made) return made.error();
     controllers_.push_back(*std::move(made));
     Controller* const controller = controllers_.back().get();
-    readyz_.Add(controller->name(), [this, controller] { return ControllerReady(*controller); });
+    readyz_.Add(
+        controller->name(), [this, controller] { return ControllerReady(*controller); },
+        [this, controller] { return Undecodable(*controller); });
     return {};
   }
 
@@ -319,12 +321,18 @@ class Manager::Impl {
     // Watches of one resource that differ in selectors or fields are one to whoever looks at this.
     struct Sum {
       double objects = 0, pending = 0, silence = 0;
+      double undecodable = 0;
       bool synced = true;
     };
     std::map<std::pair<std::string, std::string>, Sum> sums;
     for (const InformerStatus& informer : informers_.status()) {
       Sum& sum = sums[{informer.what, informer.ns}];
       sum.objects += static_cast<double>(informer.objects);
+      sum.undecodable += static_cast<double>(informer.undecodable);
+      for (const UndecodableObject& object : informer.undecodable_objects) {
+        sink.Set("kubexx_cache_undecodable_object",
+                 {{"resource", informer.what}, {"namespace", object.key.ns.view()}, {"name", object.key.name.view()}}, 1);
+      }
       sum.synced = sum.synced && informer.synced;
       sum.silence = std::max(sum.silence, std::chrono::duration<double>(informer.silence).count());
       for (const HandlerStatus& handler : informer.handlers) sum.pending += static_cast<double>(handler.pending);
@@ -332,6 +340,7 @@ class Manager::Impl {
     for (const auto& [where, sum] : sums) {
       const MetricLabels labels = {{"resource", where.first}, {"namespace", where.second}};
       sink.Set("kubexx_cache_objects", labels, sum.objects);
+      sink.Set("kubexx_cache_undecodable_objects", labels, sum.undecodable);
       sink.Set("kubexx_cache_synced", labels, sum.synced ? 1 : 0);
       sink.Set("kubexx_cache_silence_seconds", labels, sum.silence);
       sink.Set("kubexx_cache_pending_notifications", labels, sum.pending);
@@ -373,6 +382,19 @@ class Manager::Impl {
   }
 
   // Which watch has no complete cache, and why.
+  // The objects of its kinds that cannot be decoded. They do not keep it from being ready: all others are served.
+  std::string Undecodable(const Controller& controller) const {
+    std::string out;
+    for (const InformerStatus& informer : informers_.status()) {
+      const auto its = [&](const internal::WatchSpec& watch) { return watch.gvr.group_resource().ToString() == informer.what; };
+      const auto& watches = controller.watches();
+      if (std::none_of(watches.begin(), watches.end(), its)) continue;
+      const std::string text = informer.UndecodableText();
+      if (!text.empty()) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", informer.what, text);
+    }
+    return out;
+  }
+
   Result<void> ControllerReady(const Controller& controller) const {
     if (controller.HasSynced()) return {};
     std::string missing;

@@ -238,5 +238,14 @@ TEST(HealthChecksTest, AnswersAsTheGoServersDo) {
   EXPECT_EQ(checks.Answer("/healthz/a", "").body, "ok");
 }
 
+TEST(HealthChecksTest, NotesChangeNothingAboutACheck) {
+  internal::HealthChecks checks("/readyz");
+  checks.Add(
+      "maps", [] { return Result<void>(); }, [] { return std::string("configmaps: 1 object cannot be decoded: default/a (why)"); });
+  EXPECT_EQ(checks.Answer("/readyz", "").body, "ok");
+  EXPECT_EQ(checks.Answer("/readyz", "verbose").body,
+            "[+]maps ok: configmaps: 1 object cannot be decoded: default/a (why)\nreadyz check passed\n");
+}
+
 }  // namespace
 }  // namespace kube

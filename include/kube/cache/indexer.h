@@ -57,7 +57,10 @@ class KUBE_EXPORT Store {
   const ObjectForm& form() const;
 
   // ---- Reads ----
+  // The last version that could be decoded.
   ObjectRef Get(std::string_view ns, std::string_view name) const;
+  // The same for those who act on it: null where there is none. Errors: IsUndecodable where the newest version cannot be decoded.
+  Result<ObjectRef> Read(std::string_view ns, std::string_view name) const;
   std::vector<ObjectRef> List() const;
   // No namespace: all of them.
   std::vector<ObjectRef> Select(std::optional<std::string_view> ns, const Selector& selector) const;
@@ -69,6 +72,11 @@ class KUBE_EXPORT Store {
   std::size_t size() const;
   std::string resource_version() const;
   CacheStats Stats() const;
+  // How many objects are marked as undecodable, at most a thousand. `incomplete`: there are more.
+  std::size_t undecodable() const;
+  bool undecodable_incomplete() const;
+  std::vector<UndecodableObject> FirstUndecodable(std::size_t n) const;
+  std::optional<UndecodableObject> FindUndecodable(const ObjectKey& key) const;
 
   // ---- Indexes ----
   Result<void> AddIndex(std::string name, IndexFunction function);
@@ -79,14 +87,19 @@ class KUBE_EXPORT Store {
     ObjectKey key{};     // of a deletion only
     ObjectRef before{};  // out: what was there
   };
-  // All of them, in their order, as one change. The version is left alone where `resource_version` is empty.
+  // All of them, in their order, as one change. The version is left alone where `resource_version` is empty. What is written can be
+  // decoded, and what is deleted is gone: marks of these keys go.
   void Apply(std::span<Write> writes, std::string_view resource_version);
   struct Replaced {
     std::vector<ObjectRef> before{};   // for each of the new objects what was there, or null
     std::vector<ObjectRef> removed{};  // what is there no more
   };
   // The old content goes, as one change. Of several objects with one key the last counts (and `before` of the others is null).
-  Replaced Replace(const std::vector<ObjectRef>& objects, std::string_view resource_version);
+  // The marks are those of `undecodable` afterwards.
+  Replaced Replace(const std::vector<ObjectRef>& objects, std::string_view resource_version,
+                   std::vector<UndecodableObject> undecodable = {});
+  // Its newest version cannot be decoded: the one that is there stays, and reads of it fail.
+  void MarkUndecodable(UndecodableObject object);
   void SetResourceVersion(std::string_view resource_version);
 
  private:
@@ -111,8 +124,14 @@ class Indexer {
   Indexer() : store_(std::make_shared<internal::Store>(internal::ObjectForm::Of<T>())) {}
   explicit Indexer(std::shared_ptr<internal::Store> store) : store_(std::move(store)) {}
 
-  // Null where there is none.
+  // Null where there is none. Of an object whose newest version cannot be decoded, the last one that could.
   Ptr<T> Get(const ObjectKey& key) const { return std::static_pointer_cast<const T>(store_->Get(key.ns.view(), key.name.view())); }
+  // The same for those who act on it. Errors: IsUndecodable, where the object exists and its newest version cannot be decoded.
+  Result<Ptr<T>> Read(const ObjectKey& key) const {
+    Result<internal::ObjectRef> found = store_->Read(key.ns.view(), key.name.view());
+    if (!found) return found.error();
+    return std::static_pointer_cast<const T>(*std::move(found));
+  }
   // In no order.
   std::vector<Ptr<T>> List() const { return internal::CastAll<T>(store_->List()); }
   std::vector<Ptr<T>> List(const Selector& selector) const { return internal::CastAll<T>(store_->Select(std::nullopt, selector)); }

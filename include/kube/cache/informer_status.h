@@ -14,6 +14,7 @@
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
 #include "kube/base/export.h"
+#include "kube/client/undecodable.h"
 
 namespace kube {
 
@@ -56,13 +57,19 @@ struct InformerStatus {
   ReflectorStatus reflector{};
   bool synced = false;
   std::size_t objects = 0;
-  std::uint64_t notifications = 0;  // changes that handlers were told
+  // Objects of the server that cannot be decoded, at most a thousand. The cache has the last version of them that could be, if any.
+  std::size_t undecodable = 0;
+  bool more_undecodable = false;                         // there are others: more than a thousand, or without a name that can be read
+  std::vector<UndecodableObject> undecodable_objects{};  // the first ten
+  std::uint64_t notifications = 0;                       // changes that handlers were told
   // How long ago the server was last heard of, bookmarks included; about a minute at most in a healthy cluster.
   std::chrono::nanoseconds silence{};
   // Of the parts of objects that came, those that were shared instead of decoded; 0 to 1, by bytes where known.
   double shared_ratio = 0;
   std::vector<HandlerStatus> handlers{};
 
+  // "2 objects cannot be decoded: default/a (spec.replicas: ...), default/b (...)"; empty where all can.
+  KUBE_EXPORT std::string UndecodableText() const;
   KUBE_EXPORT std::string ToString() const;
 };
 

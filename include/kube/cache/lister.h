@@ -1,7 +1,8 @@
 // Lister<T>: reads from an informer's cache, as from the server but without asking it.
 //
 //   Lister<Pod> pods = informer.lister();
-//   Result<Ptr<Pod>> pod = pods.Get({"default", "web"});                       // IsNotFound(e) where there is none
+//   Result<Ptr<Pod>> pod = pods.Get({"default", "web"});                       // IsNotFound(e) if there is none, IsUndecodable(e) if the
+//                                                                              // newest version cannot be decoded; List has the one before
 //   std::vector<Ptr<Pod>> web = pods.Namespace("default").List(*Selector::Parse("app=web"));
 //
 // What it shows is as old as the informer is behind; before the informer has synced it shows nothing.
@@ -39,8 +40,8 @@ class NamespaceLister {
 
   Result<Ptr<T>> Get(std::string_view name) const {
     const ObjectKey key{String(ns_), String(name)};
-    Ptr<T> found = indexer_.Get(key);
-    if (found == nullptr) return internal::NotInCache(resource_, key);
+    Result<Ptr<T>> found = indexer_.Read(key);
+    if (found && *found == nullptr) return internal::NotInCache(resource_, key);
     return found;
   }
   std::vector<Ptr<T>> List(const Selector& selector = {}) const { return indexer_.List(ns_, selector); }
@@ -60,8 +61,8 @@ class Lister {
       : indexer_(std::move(indexer)), resource_(std::move(resource)), keep_(std::move(keep)) {}
 
   Result<Ptr<T>> Get(const ObjectKey& key) const {
-    Ptr<T> found = indexer_.Get(key);
-    if (found == nullptr) return internal::NotInCache(resource_, key);
+    Result<Ptr<T>> found = indexer_.Read(key);
+    if (found && *found == nullptr) return internal::NotInCache(resource_, key);
     return found;
   }
   std::vector<Ptr<T>> List(const Selector& selector = {}) const { return indexer_.List(selector); }

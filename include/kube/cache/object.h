@@ -18,6 +18,7 @@
 #include "kube/base/export.h"
 #include "kube/base/result.h"
 #include "kube/client/resource_client.h"
+#include "kube/client/undecodable.h"
 #include "kube/meta/dynamic_object.h"
 #include "kube/meta/object_key.h"
 #include "kube/meta/resource.h"
@@ -46,6 +47,7 @@ struct ListPage {
   std::vector<NewObject> objects{};
   std::string resource_version{};
   std::string continue_token{};
+  std::vector<UndecodableObject> undecodable{};  // which it had as well
 };
 
 // What a cache has to know of a type of objects. One for each T, for ever.

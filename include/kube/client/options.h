@@ -14,8 +14,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kube/base/export.h"
+#include "kube/client/undecodable.h"
 #include "kube/codec/json.h"
 #include "kube/codec/options.h"
 #include "kube/value/value.h"
@@ -37,6 +39,8 @@ struct ListOptions {
   std::string continue_token{};          // from the page before
   std::optional<std::int64_t> timeout_seconds{};
   DecodeOptions decode{};
+  // Gets the objects that cannot be decoded, and the list has all others. Null: such an object fails the list.
+  std::vector<UndecodableObject>* undecodable = nullptr;
 };
 
 struct WatchOptions {
@@ -50,6 +54,9 @@ struct WatchOptions {
   std::optional<std::int64_t> timeout_seconds{};
   std::size_t max_frame_bytes = std::size_t{16} << 20;
   DecodeOptions decode{};
+  // An event whose object cannot be decoded comes with its type, an empty object and the error, and the watch goes on. Off: it is an event
+  // of kError, and ends the watch.
+  bool skip_undecodable = false;
 };
 
 // Empty members are not sent.

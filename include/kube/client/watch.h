@@ -30,6 +30,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/client/undecodable.h"
 #include "kube/meta/dynamic_object.h"
 
 namespace kube {
@@ -44,7 +45,7 @@ struct WatchEvent {
   // Of a deletion its last state; of a bookmark only kind and metadata.resourceVersion (and annotations); of an error nothing.
   T object{};
   // Of kError what the server said, as for any other call: IsGone(e) and IsResourceExpired(e) mean list again. kDecode for an event that
-  // could not be read.
+  // could not be read. Of other types only with WatchOptions::skip_undecodable: `object` could not be decoded, and is empty.
   std::optional<Error> error;
 };
 
@@ -56,6 +57,8 @@ class KUBE_EXPORT WatchStream {
   // False at the end of the watch. `object` points to an empty T.
   virtual Result<bool> Next(const Context& ctx, WatchEventType& type, void* object, std::optional<Error>& error) = 0;
   virtual void Stop() = 0;
+  // What is known of the object of the last event, where that came with an error although it is none.
+  virtual UndecodableObject TakeUndecodable() { return {}; }
   // The next event, or the end, is here: Next would not wait. May be false although it is.
   virtual bool Ready() const { return false; }
 };

@@ -111,7 +111,7 @@ class CachedResource {
       : core_(std::move(core)), target_(target), from_(std::move(from)), live_(core_->client().shared_core(), std::move(target)) {}
 
   // ---- From the cache ----
-  // Errors: IsNotFound where the cache has none.
+  // Errors: IsNotFound where the cache has none, IsUndecodable where the object exists and cannot be decoded.
   Result<Ptr<T>> Get(const Context& ctx, const ObjectKey& key) const {
     Result<internal::ObjectRef> found = core_->Get(ctx, internal::ObjectForm::Of<T>(), target_, from_, key);
     if (!found) return found.error();
@@ -169,7 +169,8 @@ class CachedResource {
 // Lifetime: the InformerFactory has to live longer; manager.cached() is for as long as the manager. Informers that it started itself
 //   (start_missing) stop with its last copy.
 // Blocking and cancellation: reads wait as said above, and end with the context; a write as ResourceClient.
-// Errors: of reads IsNotFound; kInvalid: no informer, one that was not started, several of them, a selector or an index that cannot be;
+// Errors: of reads IsNotFound, IsUndecodable; kInvalid: no informer, one that was not started, several of them, a selector or an index that
+// cannot be;
 //   the context's; kTimeout for a cache that is not complete. Of writes as ResourceClient.
 // Cost: of a read two locks and what Indexer costs; nothing is copied. Of a write about a microsecond more than without.
 class KUBE_EXPORT CachedClient {

@@ -256,8 +256,9 @@ class DesiredState {
   static internal::ChildCache CacheOf(Lister<T> lister) {
     internal::ChildCache cache;
     cache.get = [lister](const ObjectKey& key) -> std::optional<DynamicObject> {
-      const Ptr<T> found = lister.indexer().Get(key);
-      return found == nullptr ? std::nullopt : AsDynamic(*found);
+      // One that cannot be decoded counts as missing here: the server has the last word then.
+      const Result<Ptr<T>> found = lister.indexer().Read(key);
+      return !found || *found == nullptr ? std::nullopt : AsDynamic(**found);
     };
     cache.list = [lister](std::string_view ns, const Selector& selector) {
       std::vector<DynamicObject> out;

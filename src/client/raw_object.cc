@@ -1,0 +1,235 @@
+#include "client/raw_object.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "client/object_codec.h"
+#include "codec/utf8.h"
+#include "codec/wire.h"
+#include "kube/codec/json.h"
+#include "kube/codec/options.h"
+#include "kube/codec/protobuf.h"
+
+namespace kube::internal {
+namespace {
+
+constexpr std::size_t kMostErrorBytes = 512;
+// Longer ones are no names: the server's limits are 253 and 63.
+constexpr std::size_t kMostNameBytes = 512;
+constexpr std::size_t kMostUidBytes = 128;
+constexpr std::size_t kMostVersionBytes = 64;
+
+// JSON text by its quotes and brackets alone.
+class JsonScanner {
+ public:
+  explicit JsonScanner(std::string_view text) : p_(text.data()), end_(text.data() + text.size()) {}
+
+  char Peek() {
+    while (p_ != end_ && (*p_ == ' ' || *p_ == '\n' || *p_ == '\r' || *p_ == '\t')) ++p_;
+    return p_ == end_ ? '\0' : *p_;
+  }
+  bool Take(char c) {
+    if (Peek() != c) return false;
+    ++p_;
+    return true;
+  }
+  // Over a value of any kind. False where it does not end.
+  bool Value(std::string_view& span) {
+    const char first = Peek();
+    const char* const begin = p_;
+    if (first == '"') {
+      if (!Text()) return false;
+    } else if (first == '{' || first == '[') {
+      std::size_t depth = 0;
+      do {
+        if (p_ == end_) return false;
+        const char c = *p_;
+        if (c == '"') {
+          if (!Text()) return false;
+          continue;
+        }
+        if (c == '{' || c == '[') ++depth;
+        if (c == '}' || c == ']') --depth;
+        ++p_;
+      } while (depth > 0);
+    } else {
+      constexpr std::string_view kEnds = ",:]}[{\" \n\r\t";
+      while (p_ != end_ && kEnds.find(*p_) == std::string_view::npos) ++p_;
+      if (p_ == begin) return false;
+    }
+    span = {begin, static_cast<std::size_t>(p_ - begin)};
+    return true;
+  }
+  // The members of the object here, as f(name, value): both as they stand in the text. False where the object does not end; what came
+  // before was given to f.
+  template <typename F>
+  bool Members(F f) {
+    if (!Take('{')) return false;
+    if (Take('}')) return true;
+    for (;;) {
+      std::string_view name, value;
+      if (Peek() != '"' || !Value(name) || !Take(':') || !Value(value)) return false;
+      f(name, value);
+      if (Take('}')) return true;
+      if (!Take(',')) return false;
+    }
+  }
+  // The same for a list.
+  template <typename F>
+  bool Elements(F f) {
+    if (!Take('[')) return false;
+    if (Take(']')) return true;
+    for (;;) {
+      std::string_view value;
+      if (!Value(value)) return false;
+      f(value);
+      if (Take(']')) return true;
+      if (!Take(',')) return false;
+    }
+  }
+
+ private:
+  const char* p_;
+  const char* const end_;
+
+  // From quote to quote.
+  bool Text() {
+    for (++p_; p_ != end_; ++p_) {
+      if (*p_ == '"') {
+        ++p_;
+        return true;
+      }
+      if (*p_ == '\\' && ++p_ == end_) return false;
+    }
+    return false;
+  }
+};
+
+// The text of a JSON string; empty for anything else.
+String TextOf(std::string_view token, std::size_t most) {
+  if (token.size() > 6 * most + 2 || !token.starts_with('"')) return {};
+  const Result<Value> text = ParseJson(token);
+  return text ? text->string_value() : String();
+}
+
+bool IsName(std::string_view text, std::size_t most) {
+  return text.size() <= most && ValidUtf8(text) &&
+         std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '/'; });
+}
+
+std::string OneLine(const Error& why) {
+  std::string text = why.message();
+  if (text.size() > kMostErrorBytes) {
+    text.resize(kMostErrorBytes - 3);
+    text += "...";
+  }
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return text;
+}
+
+// Only what can be true is kept.
+UndecodableObject Checked(UndecodableObject object, const Error& why) {
+  const bool name = object.named() && IsName(object.key.name.view(), kMostNameBytes) && IsName(object.key.ns.view(), kMostNameBytes);
+  if (!name) object.key = {};
+  if (!IsName(object.uid.view(), kMostUidBytes)) object.uid = {};
+  if (!IsName(object.resource_version.view(), kMostVersionBytes)) object.resource_version = {};
+  object.error = OneLine(why);
+  return object;
+}
+
+}  // namespace
+
+bool SplitJsonList(std::string_view text, RawList& out) {
+  JsonScanner scanner(text);
+  std::optional<std::string_view> items;
+  bool twice = false;
+  const bool whole = scanner.Members([&](std::string_view name, std::string_view value) {
+    if (name != "\"items\"") return;
+    twice = twice || items;
+    items = value;
+  });
+  if (!whole || twice || !items || scanner.Peek() != '\0') return false;
+  if (!JsonScanner(*items).Elements([&](std::string_view item) { out.items.push_back(item); })) return false;
+  const auto before = static_cast<std::size_t>(items->data() - text.data());
+  out.head = std::string(text.substr(0, before)) + "[]" + std::string(text.substr(before + items->size()));
+  return true;
+}
+
+bool SplitProtobufList(std::string_view message, RawList& out) {
+  for (WireReader r(message); !r.AtEnd();) {
+    const char* const start = r.at;
+    std::uint32_t number = 0;
+    Wire wire{};
+    std::string_view part;
+    if (!r.Tag(number, wire)) return false;
+    if (number == 2 && wire == Wire::kBytes) {
+      if (!r.Bytes(part)) return false;
+      out.items.push_back(part);
+    } else {
+      if (!r.Skip(number, wire, kMaxDecodeDepth)) return false;
+      out.head.append(start, r.at);
+    }
+  }
+  return true;
+}
+
+UndecodableObject IdentifyJson(std::string_view object, const Error& why) {
+  std::string_view metadata;
+  (void)JsonScanner(object).Members([&](std::string_view name, std::string_view value) {
+    if (name == "\"metadata\"") metadata = value;
+  });
+  UndecodableObject out;
+  (void)JsonScanner(metadata).Members([&](std::string_view name, std::string_view value) {
+    if (name == "\"name\"") out.key.name = TextOf(value, kMostNameBytes);
+    if (name == "\"namespace\"") out.key.ns = TextOf(value, kMostNameBytes);
+    if (name == "\"uid\"") out.uid = TextOf(value, kMostUidBytes);
+    if (name == "\"resourceVersion\"") out.resource_version = TextOf(value, kMostVersionBytes);
+  });
+  return Checked(std::move(out), why);
+}
+
+UndecodableObject IdentifyProtobuf(std::string_view object, const Error& why) {
+  if (HasProtobufEnvelope(object)) {
+    const Result<ProtobufEnvelope> envelope = ParseProtobufEnvelope(object);
+    if (!envelope) return Checked({}, why);
+    if (envelope->content_type == kJsonType) return IdentifyJson(envelope->raw, why);
+    object = envelope->raw;
+  }
+  UndecodableObject out;
+  std::uint32_t number = 0;
+  Wire wire{};
+  for (WireReader r(object); !r.AtEnd() && r.Tag(number, wire);) {
+    std::string_view metadata;
+    if (number != 1 || wire != Wire::kBytes) {
+      if (!r.Skip(number, wire, kMaxDecodeDepth)) break;
+      continue;
+    }
+    if (!r.Bytes(metadata)) break;
+    for (WireReader m(metadata); !m.AtEnd() && m.Tag(number, wire);) {
+      std::string_view text;
+      if (wire != Wire::kBytes) {
+        if (!m.Skip(number, wire, kMaxDecodeDepth)) break;
+        continue;
+      }
+      if (!m.Bytes(text)) break;
+      if (number == 1) out.key.name = String(text.substr(0, kMostNameBytes + 1));
+      if (number == 3) out.key.ns = String(text.substr(0, kMostNameBytes + 1));
+      if (number == 5) out.uid = String(text.substr(0, kMostUidBytes + 1));
+      if (number == 6) out.resource_version = String(text.substr(0, kMostVersionBytes + 1));
+    }
+  }
+  return Checked(std::move(out), why);
+}
+
+Error UndecodableError(const UndecodableObject& object) {
+  const std::string what = object.named() ? object.key.ToString() : "an object without a name that could be read";
+  return Error(Error::Payload{.kind = ErrorKind::kDecode,
+                              .reason = std::string(kUndecodableReason),
+                              .message = what + " cannot be decoded: " + object.error,
+                              .name = object.key.name.str()});
+}
+
+}  // namespace kube::internal
