@@ -115,10 +115,7 @@ class Store::Impl {
     }
     return id == kNoEntry ? nullptr : state_->entries.At(id);
   }
-  std::size_t undecodable() {
-    ReaderLock lock(mu_);
-    return undecodable_.size();
-  }
+  std::size_t undecodable() const { return undecodable_count_.load(std::memory_order_acquire); }
   bool undecodable_incomplete() {
     ReaderLock lock(mu_);
     return undecodable_.incomplete();
@@ -234,7 +231,10 @@ class Store::Impl {
     State& state = *state_;
     for (std::size_t i = 0; i < writes.size(); ++i) {
       Write& write = writes[i];
-      if (undecodable_.size() > 0) undecodable_.Erase(write.object == nullptr ? write.key : form_.Key(write.object.get()));
+      if (undecodable_.size() > 0) {
+        undecodable_.Erase(write.object == nullptr ? write.key : form_.Key(write.object.get()));
+        CountUndecodable();
+      }
       if (write.object == nullptr) {
         Erase(state, write);
         continue;
@@ -254,6 +254,7 @@ class Store::Impl {
     MutexLock writer(writer_mu_);
     WriterLock lock(mu_);
     undecodable_.Add(std::move(object));
+    CountUndecodable();
   }
 
   Replaced Replace(const std::vector<ObjectRef>& objects, std::string_view resource_version, std::vector<UndecodableObject> undecodable) {
@@ -300,6 +301,7 @@ class Store::Impl {
       WriterLock lock(mu_);
       old = std::exchange(state_, std::move(fresh));
       std::swap(undecodable_, marks);
+      CountUndecodable();
       if (!version.empty()) version_.swap(version);
     }
 
@@ -398,6 +400,8 @@ class Store::Impl {
     write.before = state.entries.Erase(id);
   }
 
+  void CountUndecodable() KUBE_REQUIRES(mu_) { undecodable_count_.store(undecodable_.size(), std::memory_order_release); }
+
   const IdIndex* FindIndex(std::string_view name) KUBE_REQUIRES_SHARED(mu_) {
     if (name == kNamespaceIndex) return &state_->namespaces;
     for (const NamedIndex& index : state_->named) {
@@ -483,6 +487,7 @@ class Store::Impl {
   std::unique_ptr<State> state_ KUBE_GUARDED_BY(mu_) KUBE_PT_GUARDED_BY(mu_);
   std::string version_ KUBE_GUARDED_BY(mu_);
   UndecodableSet undecodable_ KUBE_GUARDED_BY(mu_);
+  std::atomic<std::size_t> undecodable_count_{0};  // its size: whoever writes asks for each event
 };
 
 namespace {
