@@ -77,6 +77,7 @@ RequestGuard::RequestGuard(Client client, RequestGuardOptions options)
         return std::move(cancel);
       }()),
       users_(options_.limits.remembered),
+      powerless_(options_.limits.remembered_refusals),
       strangers_(options_.limits.remembered_refusals),
       allowed_(options_.limits.remembered),
       refused_(options_.limits.remembered_refusals),
@@ -95,8 +96,15 @@ std::optional<RequestGuard::User> RequestGuard::RememberedUser(const std::string
   MutexLock lock(mu_);
   const Clock::TimePoint now = options_.clock->Now();
   if (const User* const user = users_.Find(token); user != nullptr && user->until > now) return *user;
+  if (const User* const user = powerless_.Find(token); user != nullptr && user->until > now) return *user;
   if (const User* const stranger = strangers_.Find(token); stranger != nullptr && stranger->until > now) return *stranger;
   return std::nullopt;
+}
+
+void RequestGuard::Promote(const std::string& token, const User& user) {
+  MutexLock lock(mu_);
+  if (!powerless_.Remove(token)) return;
+  Replace(users_, token, user);
 }
 
 std::optional<bool> RequestGuard::RememberedAccess(const std::string& what) {
@@ -232,6 +240,7 @@ void RequestGuard::Decide(const Waiting& waiting) {
     allowed = *asked;
   }
   if (!*allowed) return exchange.Reply(Say(403, "Authorization denied for user " + user->info.username.str()));
+  Promote(waiting.token, *user);
   waiting.handler(waiting.exchange);
 }
 
@@ -246,9 +255,10 @@ Result<RequestGuard::User> RequestGuard::AskUser(const Context& ctx, const std::
   user.until = options_.clock->Now() + Steady(known ? options_.known_token : options_.unknown_token);
   MutexLock lock(mu_);
   if (known) {
-    Replace(users_, token, user);
+    Replace(users_.Find(token) != nullptr ? users_ : powerless_, token, user);
   } else {
     users_.Remove(token);  // not good any more
+    powerless_.Remove(token);
     if (token.size() <= kMaxRefusedKey) Replace(strangers_, token, user);
   }
   return user;

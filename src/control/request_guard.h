@@ -83,6 +83,8 @@ class RequestGuard {
   void Decide(const Waiting& request);
   // Nothing: the server has to be asked.
   std::optional<User> RememberedUser(const std::string& token);
+  // The user was allowed something.
+  void Promote(const std::string& token, const User& user);
   std::optional<bool> RememberedAccess(const std::string& what);
   Result<User> AskUser(const Context& ctx, const std::string& token);
   Result<bool> AskAccess(const Context& ctx, const User& user, const serve::HttpRequest& request, const std::string& what);
@@ -98,7 +100,9 @@ class RequestGuard {
   std::size_t waiting_count_ KUBE_GUARDED_BY(mu_) = 0;  // in both
   std::string last_peer_ KUBE_GUARDED_BY(mu_);          // that had its turn
   // Entries that are out of date stay: they say that a token was good once.
-  LruMap<User> users_ KUBE_GUARDED_BY(mu_);
+  LruMap<User> users_ KUBE_GUARDED_BY(mu_);  // who were allowed something
+  // Who were not, or not yet. Every pod has a token of a user, and tenants can make more of them.
+  LruMap<User> powerless_ KUBE_GUARDED_BY(mu_);
   LruMap<User> strangers_ KUBE_GUARDED_BY(mu_);
   LruMap<Access> allowed_ KUBE_GUARDED_BY(mu_);
   LruMap<Access> refused_ KUBE_GUARDED_BY(mu_);

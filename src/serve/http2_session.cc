@@ -25,7 +25,7 @@ constexpr std::size_t kMaxUnwanted = std::size_t{32} << 20;
 // A block of headers that is too large is decoded up to this many times the limit, so that the client can be told; then it is cut off.
 constexpr std::size_t kTooLargeFactor = 4;
 // What nghttp2 holds, about: a session with both tables of header compression; a stream with the headers of its answer; a queued frame.
-constexpr std::size_t kSessionBytes = std::size_t{16} << 10;
+constexpr std::size_t kSessionBytes = std::size_t{32} << 10;
 constexpr std::size_t kStreamBytes = 1536;
 constexpr std::size_t kFrameBytes = 160;
 // Frames of data that are smaller are paid for like others.
@@ -93,6 +93,8 @@ class Http2Session final : public Session {
   }
   void Reset(std::int32_t id, std::uint32_t code) { nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, code); }
   int OnBeginFrame(const nghttp2_frame_hd& head);
+  // Of each block, also of trailers: one byte on the wire may be 4 KB to decode.
+  int CountHeader(std::size_t size);
   int OnBeginHeaders(const nghttp2_frame* frame);
   int OnHeader(const nghttp2_frame* frame, std::string_view name, std::string_view value);
   int OnFrame(const nghttp2_frame* frame);
@@ -119,6 +121,7 @@ class Http2Session final : public Session {
   FrameBudget budget_;
   std::size_t incoming_ = 0;       // bytes of requests that are not complete
   std::size_t continuations_ = 0;  // frames of the block of headers that is coming in
+  std::size_t block_bytes_ = 0;    // of that block, decoded
   nghttp2_session* session_ = nullptr;
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;
   std::string* out_ = nullptr;  // while producing
@@ -152,7 +155,8 @@ const nghttp2_session_callbacks* Http2Session::Callbacks() {
         made,
         [](nghttp2_session*, std::uint8_t, std::int32_t, std::int32_t connection_window, std::int32_t stream_window,
            std::uint32_t max_frame, void*) -> ssize_t {
-          return std::min<ssize_t>({connection_window, stream_window, static_cast<ssize_t>(max_frame)});
+          // A client may allow frames of 16 MB; the output buffer is not made for them.
+          return std::min<ssize_t>({connection_window, stream_window, static_cast<ssize_t>(max_frame), static_cast<ssize_t>(kOutputBytes)});
         });
     nghttp2_session_callbacks_set_on_begin_frame_callback(
         made, [](nghttp2_session*, const nghttp2_frame_hd* head, void* self) -> int { return Self(self).OnBeginFrame(*head); });
@@ -163,6 +167,11 @@ const nghttp2_session_callbacks* Http2Session::Callbacks() {
         [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size, const std::uint8_t* value,
            std::size_t value_size, std::uint8_t,
            void* self) -> int { return Self(self).OnHeader(frame, View(name, name_size), View(value, value_size)); });
+    // Headers that are no HTTP are dropped, but cost the same.
+    nghttp2_session_callbacks_set_on_invalid_header_callback(
+        made,
+        [](nghttp2_session*, const nghttp2_frame*, const std::uint8_t*, std::size_t name_size, const std::uint8_t*, std::size_t value_size,
+           std::uint8_t, void* self) -> int { return Self(self).CountHeader(name_size + value_size); });
     nghttp2_session_callbacks_set_on_frame_recv_callback(
         made, [](nghttp2_session*, const nghttp2_frame* frame, void* self) -> int { return Self(self).OnFrame(frame); });
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
@@ -236,7 +245,10 @@ std::size_t Http2Session::held_bytes() const {
 }
 
 int Http2Session::OnBeginFrame(const nghttp2_frame_hd& head) {
-  if (head.type == NGHTTP2_HEADERS) continuations_ = 0;
+  if (head.type == NGHTTP2_HEADERS) {
+    continuations_ = 0;
+    block_bytes_ = 0;
+  }
   if (head.type == NGHTTP2_CONTINUATION && ++continuations_ > 8 + kTooLargeFactor * limits_.max_header_bytes / (std::size_t{16} << 10))
     return Cut(ClosedFor::kFlood);
   if (head.type == NGHTTP2_DATA && head.length >= kSmallData) return 0;
@@ -344,7 +356,13 @@ int Http2Session::OnBeginHeaders(const nghttp2_frame* frame) {
   return 0;
 }
 
+int Http2Session::CountHeader(std::size_t size) {
+  block_bytes_ += size + 32;
+  return block_bytes_ / kTooLargeFactor > limits_.max_header_bytes ? Cut(ClosedFor::kFlood) : 0;
+}
+
 int Http2Session::OnHeader(const nghttp2_frame* frame, std::string_view name, std::string_view value) {
+  if (const int cut = CountHeader(name.size() + value.size()); cut != 0) return cut;
   if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;  // trailers: nobody asks for them
   Stream* stream = Find(frame->hd.stream_id);
   if (stream == nullptr) return 0;
@@ -358,7 +376,6 @@ int Http2Session::OnHeader(const nghttp2_frame* frame, std::string_view name, st
     }
     stream->headers_too_large = true;
     stream->header_bytes += size;
-    if (stream->header_bytes / kTooLargeFactor > limits_.max_header_bytes) return Cut(ClosedFor::kFlood);
     return 0;
   }
   stream->header_bytes += size;
