@@ -239,10 +239,15 @@ class KindExposer {
     if (plan.verdict == Plan::Verdict::kIgnore) return going();
     if (plan.verdict == Plan::Verdict::kKeep) return Keep(ctx, workload, plan, policy);
 
-    // Without a list of Ingresses nobody knows which hosts are in use. HTTPRoutes of a gateway: the server says what is missing.
-    const bool blind = plan.ingress && !shared_->ingresses.HasSynced();
+    // Without a list of what is there nobody knows which hosts are in use.
+    const bool blind = (plan.ingress && !shared_->ingresses.HasSynced()) || (plan.route && !shared_->routes->HasSynced());
     if (blind) {
+      const char* what = plan.route ? "HTTPRoutes (httproutes.gateway.networking.k8s.io)" : "Ingresses (ingresses.networking.k8s.io)";
+      plan.problems.push_back({"Failed", std::string(what) +
+                                             " cannot be listed: they are not installed or not allowed. The hosts in use are " +
+                                             "not known, so none is made"});
       plan.ingress.reset();
+      plan.route.reset();
       plan.url.clear();
     } else if (plan.claim) {
       if (Result<void> taken = TakeClaim(ctx, workload, plan); !taken) return taken.error();
@@ -253,9 +258,6 @@ class KindExposer {
 
     const Result<kube::Changes> changes = ApplyPlan(ctx, shared_->client, workload, plan, Options(workload, blind));
     if (!changes) return changes.error();
-    if (blind) {
-      Warn(workload, {"Failed", "ingresses.networking.k8s.io cannot be listed, so the hosts in use are not known: no Ingress is made"});
-    }
     Result<Action> reported = Report(workload, plan, *changes);
     if (!reported) return reported;
     if (blind) return Action::RequeueAfter(kLookAgainForKind);
@@ -391,12 +393,12 @@ class KindExposer {
   Result<bool> IsDefaultClass(const Context& ctx, const Ingress& ingress) const {
     if (!shared_->settings.ingress_class.empty() || !ingress.spec.ingress_class_name) return false;
     const kube::Client& live = shared_->client;
-    const Result<kube::networking::v1::IngressClass> found =
-        live.Get<kube::networking::v1::IngressClass>(ctx, {"", *ingress.spec.ingress_class_name});
-    if (found) return found->metadata.annotations.Get("ingressclass.kubernetes.io/is-default-class") == "true";
-    if (kube::IsNotFound(found.error())) return false;
-    if (kube::IsForbidden(found.error())) return true;
-    return found.error();
+    const Result<kube::ObjectList<kube::networking::v1::IngressClass>> classes = live.List<kube::networking::v1::IngressClass>(ctx);
+    if (!classes) return kube::IsForbidden(classes.error()) ? Result<bool>(true) : classes.error();
+    return std::any_of(classes->items.begin(), classes->items.end(), [&](const kube::networking::v1::IngressClass& one) {
+      return one.metadata.name == *ingress.spec.ingress_class_name &&
+             one.metadata.annotations.Get("ingressclass.kubernetes.io/is-default-class") == "true";
+    });
   }
 
   void ReleaseIfUnused(const T& workload) const {
@@ -588,7 +590,7 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
       manager.informers().defaults().ns.empty()) {
     builder.Needs({.group = "networking.k8s.io",
                    .resource = "ingressclasses",
-                   .verbs = {"get"},
+                   .verbs = {"list"},
                    .ns = "",
                    .why = "controller auto-expose asks which class is the default"});
   }

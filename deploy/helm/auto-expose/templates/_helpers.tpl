@@ -149,7 +149,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and (eq .Values.exposure "ingress") (not .Values.ingress.className) }}
 - apiGroups: [networking.k8s.io]
   resources: [ingressclasses]
-  verbs: [get]
+  verbs: [list]
 {{- end }}
 {{- end }}
 
