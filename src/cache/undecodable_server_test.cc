@@ -196,7 +196,7 @@ class Playback {
     const Context patience = Context::Background().WithTimeout(std::chrono::minutes(2));
     for (int i = 0; !done(); ++i) {
       if (patience.stopped()) return false;
-      if (i > 20) clock_->Advance(std::chrono::milliseconds(500));
+      if (i > 3) clock_->Advance(std::chrono::milliseconds(500));
       (void)Context::Background().SleepFor(std::chrono::milliseconds(1));
     }
     return true;
