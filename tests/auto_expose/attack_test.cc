@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,28 @@ class AutoExposeAttackTest : public AutoExposeServerTest {
   void TearDown() override {
     AutoExposeServerTest::TearDown();
     if (client_ && !evil_.empty()) (void)client_->Delete<Namespace>(Patient(), {"", String(evil_)});
+  }
+
+  // As the base's. Auto-expose sees the whole cluster here, and what other cases left may push a key out of the latest runs: then one more
+  // run of it is asked for.
+  bool Reconciled(const std::string& name) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    kube::Controller* controller = manager_->controller("auto-expose-deployments");
+    bool asked = false;
+    return Eventually([&] {
+      const kube::ControllerStatus status = controller->status(1000);
+      for (const auto& entry : status.queue.entries) {
+        if (entry.key == Key(name) && entry.state != kube::KeyState::kWaiting) return false;
+      }
+      for (const kube::KeyReport& report : status.recent) {
+        if (report.key == Key(name)) return true;
+      }
+      if (!asked && std::chrono::steady_clock::now() > patience) {
+        controller->Enqueue(Key(name));
+        asked = true;
+      }
+      return false;
+    });
   }
 
   // f, with another namespace as the one that all helpers mean.
