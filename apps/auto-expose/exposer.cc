@@ -403,10 +403,13 @@ class KindExposer {
 
   void ReleaseIfUnused(const T& workload) const {
     const ObjectKey key{workload.metadata.namespace_, String(ChildName(workload.metadata.name))};
-    const Ptr<Ingress> ingress = shared_->ingresses.indexer().Get(key);
-    if (ingress != nullptr && IsControlledBy(ingress->metadata, workload.metadata.uid)) return;
-    const Ptr<kube::DynamicObject> route = shared_->routes ? shared_->routes->indexer().Get(key) : nullptr;
-    if (route != nullptr && IsControlledBy(route->metadata(), workload.metadata.uid)) return;
+    // An Ingress or route that cannot be decoded may be the workload's own.
+    const Result<Ptr<Ingress>> ingress = shared_->ingresses.indexer().Read(key);
+    if (!ingress || (*ingress != nullptr && IsControlledBy((*ingress)->metadata, workload.metadata.uid))) return;
+    if (shared_->routes) {
+      const Result<Ptr<kube::DynamicObject>> route = shared_->routes->indexer().Read(key);
+      if (!route || (*route != nullptr && IsControlledBy((*route)->metadata(), workload.metadata.uid))) return;
+    }
     shared_->board.Release(kube::GvkOf<T>().kind, kube::KeyOf(workload));
   }
 
