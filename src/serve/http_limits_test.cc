@@ -195,7 +195,7 @@ TEST(HttpLimitsTest, AnswersThatAreNotReadHoldBoundedBytes) {
 
 TEST(HttpLimitsTest, AnAnswerHasToBeReadInTime) {
   const auto server = Start({.answer_timeout = milliseconds(50)},
-                            [](const Exchange& exchange) { exchange->Reply({.body = std::string(std::size_t{4} << 20, 'x')}); });
+                            [](const Exchange& exchange) { exchange->Reply({.body = std::string(std::size_t{2} << 20, 'x')}); });
   const From client("127.0.0.1", server->port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_TRUE(Eventually([&] { return server->usage().closed_for_deadline == 1 && server->usage().connections == 0; }));

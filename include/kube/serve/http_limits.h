@@ -40,9 +40,9 @@ struct KUBE_EXPORT HttpLimits {
   std::size_t max_connections = 256;
   std::size_t max_connections_per_peer = 32;
   // Bytes held for clients: requests, answers that were not taken yet, buffers, and an allowance for TLS and HTTP/2. Beyond it, the
-  // connections that hold most are closed. Exceeded by at most one read (64 KiB) and one answer per I/O thread.
-  std::size_t max_bytes = std::size_t{24} << 20;
-  std::size_t max_bytes_per_peer = std::size_t{8} << 20;
+  // connections that hold most are closed. Exceeded for a moment, by what one read of a connection brings: up to max_streams answers.
+  std::size_t max_bytes = std::size_t{12} << 20;
+  std::size_t max_bytes_per_peer = std::size_t{4} << 20;
 
   // Admission and conversion webhooks: bodies of up to 7 MiB, from few peers.
   static HttpLimits ForWebhooks();
