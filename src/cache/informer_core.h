@@ -91,7 +91,8 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial,
                 std::vector<UndecodableObject> undecodable) override;
   void Undecodable(UndecodableObject object, bool deleted) override;
-  bool WantsList() override { return store_->undecodable_incomplete(); }
+  // One without a name stands for all that could not be identified.
+  bool WantsList() override { return store_->FindUndecodable({}).has_value(); }
   void Resynced() override;
   void Bookmarked(const std::string& resource_version) override;
   void Synced() override;

@@ -120,7 +120,8 @@ void InformerCore::SayUndecodable(const UndecodableObject& object) {
     named_since_ = now;
     named_ = 0;
   }
-  if (known && known->uid == object.uid && known->error == object.error) {
+  // Of very many the reason is not kept: the log does not name those again with each list.
+  if (known && (known->error.empty() || (known->uid == object.uid && known->error == object.error))) {
     log_.V(4).Info("An object still cannot be decoded", fields);
   } else if (++named_ <= kNamedAtOnce) {
     log_.Warn("An object cannot be decoded: the cache goes on without it, and keeps its last version that could be", fields);

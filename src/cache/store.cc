@@ -126,8 +126,8 @@ class Store::Impl {
   }
   std::optional<UndecodableObject> FindUndecodable(const ObjectKey& key) {
     ReaderLock lock(mu_);
-    const UndecodableObject* const found = undecodable_.Find(key);
-    return found == nullptr ? std::nullopt : std::optional<UndecodableObject>(*found);
+    if (key.name.empty()) return undecodable_.doubtful() ? std::optional<UndecodableObject>(std::in_place) : std::nullopt;
+    return undecodable_.Find(key);
   }
   std::vector<ObjectRef> List() {
     ReaderLock lock(mu_);
@@ -231,8 +231,8 @@ class Store::Impl {
     State& state = *state_;
     for (std::size_t i = 0; i < writes.size(); ++i) {
       Write& write = writes[i];
-      if (undecodable_.size() > 0) {
-        undecodable_.Erase(write.object == nullptr ? write.key : form_.Key(write.object.get()));
+      if (!undecodable_.empty()) {
+        write.object == nullptr ? undecodable_.Deleted(write.key) : undecodable_.Healed(form_.Key(write.object.get()));
         CountUndecodable();
       }
       if (write.object == nullptr) {
@@ -253,14 +253,14 @@ class Store::Impl {
   void MarkUndecodable(UndecodableObject object) {
     MutexLock writer(writer_mu_);
     WriterLock lock(mu_);
-    undecodable_.Add(std::move(object));
+    const bool cached = state_->entries.Find(object.key.ns.view(), object.key.name.view()) != kNoEntry;
+    undecodable_.Add(std::move(object), cached);
     CountUndecodable();
   }
 
   Replaced Replace(const std::vector<ObjectRef>& objects, std::string_view resource_version, std::vector<UndecodableObject> undecodable) {
     std::unique_ptr<State> old;  // goes last, after all locks
     UndecodableSet marks;
-    for (UndecodableObject& object : undecodable) marks.Add(std::move(object));
     std::string version(resource_version);
     Replaced result;
     result.before.resize(objects.size());
@@ -275,6 +275,10 @@ class Store::Impl {
       const EntryId id = fresh->entries.Set(objects[i]).id;
       if (id == place.size()) place.push_back(i);
       place[id] = i;
+    }
+    for (UndecodableObject& object : undecodable) {
+      const bool cached = fresh->entries.Find(object.key.ns.view(), object.key.name.view()) != kNoEntry;
+      marks.Add(std::move(object), cached);
     }
     std::vector<Indexed> all(place.size());
     fresh->namespaces.Reserve(place.size());

@@ -286,16 +286,111 @@ TEST_F(UndecodableTest, ABoundedNumberIsRemembered) {
   EXPECT_EQ(informer_->status().undecodable_objects.size(), 10U);
   EXPECT_EQ(Get("good"), "1");
   EXPECT_EQ(Get("p10000"), "undecodable");
-  EXPECT_EQ(Get("gone"), "undecodable") << "it may be one of those that are not remembered";
+  EXPECT_EQ(Get("p" + std::to_string(10'000 + many - 1)), "undecodable") << "the version that stayed is not the newest";
+  EXPECT_EQ(Get("gone"), "not found") << "those that are too many for their reasons are known all the same";
 
-  // The next end of a watch is answered with a list, which finds out.
-  List(pods, "30", {});
+  // What comes later counts.
+  const std::string last = "p" + std::to_string(10'000 + many - 1), before_last = "p" + std::to_string(10'000 + many - 2);
+  watch->Modified(PodAt(last, "5"));  // older than the one that could not be decoded
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(Get(last), "undecodable");
+  watch->Modified(PodAt(last, "21"));
+  watch->Undecodable(WatchEventType::kDeleted, Bad(before_last, "22"));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(Get(last), "21");
+  EXPECT_EQ(Get(before_last), "not found");
+  EXPECT_TRUE(witness_.WaitFor("delete default/" + before_last + "@1 unknown"));
+
+  // Nothing is in doubt, so the end of a watch needs no list.
   watch = AfterList(*watch, [&] {
     clock_->Advance(std::chrono::seconds(5));  // no short watch
     watch->End();
   });
-  EXPECT_EQ(Get("gone"), "not found");
-  EXPECT_EQ(informer_->status().undecodable, 0U);
+  EXPECT_EQ(source_->lists().size(), 2U);
+}
+
+TEST_F(UndecodableTest, ATenantWithVeryManyHarmsNoOther) {
+  std::vector<UndecodableObject> bad;
+  for (std::size_t i = 0; i <= UndecodableSet::kMost; ++i) {
+    bad.push_back({.key = {"a", String("p" + std::to_string(i))}, .resource_version = "2", .error = "spec: too deep"});
+  }
+  List({PodAt("mine", "1", "b")}, "10", bad);
+  auto watch = source_->AddWatch();
+  StartWithLists();
+  const auto get = [&](const char* ns, const std::string& name) { return informer_->lister().Get({String(ns), String(name)}); };
+  for (const UndecodableObject& object : bad) EXPECT_TRUE(IsUndecodable(get("a", object.key.name.str()).error())) << object.key;
+  EXPECT_TRUE(IsNotFound(get("a", "none").error()));
+  watch->Deleted(PodAt("mine", "11", "b"));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_TRUE(IsNotFound(get("b", "mine").error()));
+}
+
+TEST_F(UndecodableTest, WhatIsDeletedIsGoneWhateverIsInDoubt) {
+  List({PodAt("a", "1"), PodAt("b", "2")}, "10", {kUnnamed});
+  auto watch = source_->AddWatch();
+  StartWithLists();
+  EXPECT_EQ(Get("x"), "undecodable");
+  watch->Deleted(PodAt("a", "11"));
+  watch->Undecodable(WatchEventType::kDeleted, Bad("b", "12"));
+  watch->Deleted(PodAt("x", "13"));
+  ASSERT_TRUE(watch->WaitDrained());
+  for (const char* name : {"a", "b", "x"}) EXPECT_EQ(Get(name), "not found") << name;
+  EXPECT_EQ(Get("y"), "undecodable");
+  watch->Undecodable(WatchEventType::kAdded, Bad("a", "14"));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(Get("a"), "undecodable");
+}
+
+// Which of the errors a read of the key gets.
+std::string ErrorIn(const UndecodableSet& set, const ObjectKey& key, bool cached = false) {
+  const std::optional<Error> error = set.ErrorOf(key, cached);
+  return error ? error->message() : "";
+}
+
+TEST(UndecodableSetTest, NamespacesShareTheRoom) {
+  UndecodableSet set;
+  const auto add = [&](const std::string& ns, std::size_t i, bool cached) {
+    set.Add({.key = {String(ns), String(std::to_string(i))}, .resource_version = "7", .error = "bad"}, cached);
+  };
+  const std::size_t many = UndecodableSet::kMost + UndecodableSet::kMostHashes;
+  for (std::size_t i = 0; i < many; ++i) add("a", i, false);
+  EXPECT_TRUE(set.doubtful());
+  EXPECT_EQ(set.size(), UndecodableSet::kMost);
+  EXPECT_THAT(ErrorIn(set, {"a", "0"}), HasSubstr("bad"));
+  EXPECT_THAT(ErrorIn(set, {"a", "1000"}), HasSubstr("the reason was not kept"));
+  EXPECT_THAT(ErrorIn(set, {"a", String(std::to_string(many - 1))}), HasSubstr("could not identify"));
+  EXPECT_EQ(ErrorIn(set, {"a", "good"}, true), "");
+  EXPECT_EQ(ErrorIn(set, {"b", "none"}), "") << "the doubt is about namespace a";
+
+  // There is room for those of others, and always for what the cache has.
+  for (std::size_t i = 0; i < 20'000; ++i) add("b", i, false);
+  EXPECT_THAT(ErrorIn(set, {"b", "19999"}), HasSubstr("the reason was not kept"));
+  EXPECT_EQ(ErrorIn(set, {"b", "none"}), "");
+  for (std::size_t i = many; i < many + 10; ++i) add("a", i, true);
+  EXPECT_THAT(ErrorIn(set, {"a", String(std::to_string(many + 9))}, true), HasSubstr("the reason was not kept"));
+  ASSERT_TRUE(set.Find({"b", "19999"}));
+  EXPECT_EQ(set.Find({"b", "19999"})->resource_version, "7");
+
+  // All of them go, and so does the room that they took.
+  for (std::size_t i = 0; i < many + 10; ++i) set.Healed({"a", String(std::to_string(i))});
+  for (std::size_t i = 0; i < 20'000; ++i) set.Deleted({"b", String(std::to_string(i))});
+  EXPECT_EQ(set.size(), 0U);
+  EXPECT_EQ(ErrorIn(set, {"b", "1"}), "");
+}
+
+TEST(UndecodableSetTest, AnObjectWithoutANamePutsItsNamespaceInDoubt) {
+  UndecodableSet set;
+  set.Add({.key = {"a", ""}}, false);
+  EXPECT_TRUE(set.doubtful());
+  EXPECT_NE(ErrorIn(set, {"a", "x"}), "");
+  EXPECT_EQ(ErrorIn(set, {"b", "x"}), "");
+  set.Add({}, false);
+  EXPECT_NE(ErrorIn(set, {"b", "x"}), "");
+  EXPECT_EQ(ErrorIn(set, {"b", "x"}, true), "");
+  set.Deleted({"b", "x"});
+  EXPECT_EQ(ErrorIn(set, {"b", "x"}), "");
+  set.Add({.key = {"b", "x"}, .error = "bad"}, false);
+  EXPECT_NE(ErrorIn(set, {"b", "x"}), "");
 }
 
 TEST_F(UndecodableTest, EventsOfAWatchAreBoundedToo) {
