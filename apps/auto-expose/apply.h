@@ -87,10 +87,10 @@ kube::Result<kube::Changes> ApplyPlan(const kube::Context& ctx, const kube::Clie
         close();
         break;
       case kube::ChildChange::Outcome::kFailed: {
-        // An update that failed changes nothing about whose it is.
-        const kube::Ptr<kube::core::v1::Service> cached =
-            options.caches.services ? options.caches.services->indexer().Get(service->key) : nullptr;
-        if (cached != nullptr && IsControlledBy(cached->metadata, workload.metadata.uid)) {
+        // An update that failed changes nothing about whose it is. A Service that cannot be decoded may be the workload's own.
+        using Cached = kube::Result<kube::Ptr<kube::core::v1::Service>>;
+        const Cached cached = options.caches.services ? options.caches.services->indexer().Read(service->key) : Cached(nullptr);
+        if (!cached || (*cached != nullptr && IsControlledBy((*cached)->metadata, workload.metadata.uid))) {
           routes_settled = true;
         } else {
           close();

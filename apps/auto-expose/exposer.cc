@@ -347,12 +347,15 @@ class KindExposer {
     const kube::Client& live = shared_->client;
     std::vector<Problem> refused;
     const auto add = [&](std::vector<Problem> more) { refused.insert(refused.end(), more.begin(), more.end()); };
-    const Ptr<Service> service = shared_->services.indexer().Get(key);
-    const bool own = service != nullptr && IsControlledBy(service->metadata, workload.metadata.uid);
-    if (own) add(RefusedOf(*service, plain, settings));
+    // A child that cannot be decoded may be the workload's own: nothing is removed until it can be.
+    const Result<Ptr<Service>> service = shared_->services.indexer().Read(key);
+    if (!service) return service.error();
+    const bool own = *service != nullptr && IsControlledBy((*service)->metadata, workload.metadata.uid);
+    if (own) add(RefusedOf(**service, plain, settings));
     const bool drop_service = !refused.empty();
-    if (const Ptr<Ingress> cached = shared_->ingresses.HasSynced() ? shared_->ingresses.indexer().Get(key) : nullptr;
-        cached != nullptr && IsControlledBy(cached->metadata, workload.metadata.uid)) {
+    const auto cached_ingress = shared_->ingresses.HasSynced() ? shared_->ingresses.indexer().Read(key) : Result<Ptr<Ingress>>(nullptr);
+    if (!cached_ingress) return cached_ingress.error();
+    if (*cached_ingress != nullptr && IsControlledBy((*cached_ingress)->metadata, workload.metadata.uid)) {
       const Result<Ingress> ingress = live.Get<Ingress>(ctx, key);
       if (!ingress && !kube::IsNotFound(ingress.error())) return ingress.error();
       if (ingress) {
@@ -363,9 +366,10 @@ class KindExposer {
         add(RefusedOf(*ingress, *whole, plain, settings, policy, *by_default));
       }
     }
-    if (const Ptr<kube::DynamicObject> cached =
-            shared_->routes && shared_->routes->HasSynced() ? shared_->routes->indexer().Get(key) : nullptr;
-        cached != nullptr && IsControlledBy(cached->metadata(), workload.metadata.uid)) {
+    const auto cached_route =
+        shared_->routes && shared_->routes->HasSynced() ? shared_->routes->indexer().Read(key) : Result<Ptr<kube::DynamicObject>>(nullptr);
+    if (!cached_route) return cached_route.error();
+    if (*cached_route != nullptr && IsControlledBy((*cached_route)->metadata(), workload.metadata.uid)) {
       const Result<kube::DynamicObject> route = live.Resource(kHttpRoutes).Get(ctx, key);
       if (!route && !kube::IsNotFound(route.error())) return route.error();
       if (route) add(RefusedOf(*route, plain, settings, policy));

@@ -49,7 +49,9 @@ class PodController {
 
   // What the controller is for. It sees the object as it is now, however many changes led here.
   Result<void> SyncToStdout(const ObjectKey& key) {
-    const Ptr<Pod> pod = indexer_.Get(key);
+    const Result<Ptr<Pod>> found = indexer_.Read(key);
+    if (!found) return found.error();  // it exists, but cannot be decoded
+    const Ptr<Pod>& pod = *found;
     if (pod == nullptr) {
       std::cout << "Pod " + key.ToString() + " does not exist anymore\n" << std::flush;
       return {};

@@ -40,8 +40,9 @@ int main(int argc, char** argv) {
 
   // [worker]
   const auto reconcile = [&](const ObjectKey& key) -> Result<void> {
-    const Ptr<Deployment> deployment = deployments.indexer().Get(key);
-    if (deployment == nullptr) {
+    const Result<Ptr<Deployment>> found = deployments.indexer().Read(key);
+    if (!found) return found.error();  // it exists, but cannot be decoded
+    if (const Ptr<Deployment>& deployment = *found; deployment == nullptr) {
       std::cout << key.ToString() + " is gone\n" << std::flush;
     } else {
       std::cout << key.ToString() + " wants " + std::to_string(deployment->spec.replicas.value_or(1)) + " replicas\n" << std::flush;

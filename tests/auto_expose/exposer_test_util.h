@@ -70,7 +70,10 @@ class AutoExposeServerTest : public kube::internal::ServerTest {
     kube::ManagerOptions options;
     options.informers.ns = watched_;
     options.preflight = kube::Preflight::kSkip;
-    const auto wrap = [requests = requests_, gate = gate_](std::shared_ptr<kube::Transport> next) -> std::shared_ptr<kube::Transport> {
+    options.informers.watch_list = wrap_ == nullptr;
+    const auto wrap = [requests = requests_, gate = gate_,
+                       inner = wrap_](std::shared_ptr<kube::Transport> next) -> std::shared_ptr<kube::Transport> {
+      if (inner) next = inner(std::move(next));
       return std::make_shared<kube::LateWatches>(std::make_shared<kube::internal::CountingTransport>(std::move(next), requests), gate);
     };
     manager_ = std::make_unique<kube::Manager>(NewClient({.wrap_transport = wrap}), options);
@@ -187,6 +190,8 @@ spec:
   std::string watched_;  // all that auto-expose sees; empty: everything
   std::optional<Client> client_;
   std::shared_ptr<kube::internal::RequestCount> requests_ = std::make_shared<kube::internal::RequestCount>();
+  // What else the requests of auto-expose go through; with it the first state comes as lists, not as streams.
+  std::function<std::shared_ptr<kube::Transport>(std::shared_ptr<kube::Transport>)> wrap_;
   std::shared_ptr<kube::WatchGate> gate_ = std::make_shared<kube::WatchGate>();
   std::unique_ptr<kube::Manager> manager_;
   std::optional<kube::CancelSource> cancel_;

@@ -1,0 +1,72 @@
+// auto-expose when Services, Ingresses and routes of the server cannot be decoded.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "exposer_test_util.h"
+
+namespace auto_expose {
+namespace {
+
+// Objects with the label spoil=yes arrive with metadata of the wrong shape.
+class SpoilsObjects : public kube::TransportDecorator {
+ public:
+  using TransportDecorator::TransportDecorator;
+
+  Result<kube::HttpResponse> RoundTrip(const Context& ctx, kube::HttpRequest request) override {
+    if (request.method == "GET") request.headers.Set("Accept", "application/json");
+    Result<kube::HttpResponse> response = next().RoundTrip(ctx, std::move(request));
+    if (!response || response->stream != nullptr) return response;
+    const std::string good = R"("spoil":"yes")", bad = R"("spoil":["yes"])";
+    for (std::size_t at = 0; (at = response->body.find(good, at)) != std::string::npos; at += bad.size()) {
+      response->body.replace(at, good.size(), bad);
+    }
+    return response;
+  }
+};
+
+class AutoExposeUndecodableTest : public AutoExposeServerTest {
+ protected:
+  // Starts auto-expose anew, with what is labelled so undecodable.
+  void StartSpoiled() {
+    End();
+    wrap_ = [](std::shared_ptr<kube::Transport> next) { return std::make_shared<SpoilsObjects>(std::move(next)); };
+    Start();
+  }
+  static std::string Spoil() { return R"({"metadata":{"labels":{"spoil":"yes"}}})"; }
+  // The latest pass over this workload has failed.
+  bool Fails(const std::string& name) {
+    return Eventually([&] {
+      for (const kube::KeyReport& report : manager_->controller("auto-expose-deployments")->status(1000).recent) {
+        if (report.key == Key(name) && report.last_result.starts_with("error")) return true;
+      }
+      return false;
+    });
+  }
+};
+
+TEST_P(AutoExposeUndecodableTest, AServiceThatCannotBeDecodedClosesNoIngress) {
+  Start();
+  Create(MakeDeployment("web"));
+  Create(MakeDeployment("malformed"));
+  for (const char* name : {"web", "malformed"}) {
+    ASSERT_TRUE(Appears<Ingress>(name));
+    Patch<Service>(name, Spoil());
+  }
+  End();
+  Patch<Deployment>("malformed", R"({"metadata":{"annotations":{"auto-expose.kubexx.dev/port":"nonsense"}}})");
+  const String web = Get<Ingress>("web")->metadata.uid, malformed = Get<Ingress>("malformed")->metadata.uid;
+  StartSpoiled();
+  EXPECT_TRUE(Fails("web"));
+  EXPECT_TRUE(Fails("malformed"));
+  ASSERT_TRUE(Get<Ingress>("web"));
+  EXPECT_EQ(Get<Ingress>("web")->metadata.uid, web);
+  ASSERT_TRUE(Get<Ingress>("malformed"));
+  EXPECT_EQ(Get<Ingress>("malformed")->metadata.uid, malformed);
+}
+
+INSTANTIATE_SERVERS(AutoExposeUndecodableTest);
+
+}  // namespace
+}  // namespace auto_expose
