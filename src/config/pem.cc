@@ -38,6 +38,9 @@ std::string NoCertificate(std::string_view pem, const std::string& where) {
   if (Trimmed(pem).empty()) return where + " is empty; put PEM certificates there (-----BEGIN CERTIFICATE-----)";
   if (Has(pem, "-----BEGIN CERTIFICATE-----")) return where + " holds a PEM certificate that cannot be read; it is damaged or cut off";
   if (Has(pem, "PRIVATE KEY-----")) return where + " holds a private key in the place of a certificate";
+  if (Has(pem, " CERTIFICATE-----")) {
+    return where + " holds certificates with another label than CERTIFICATE; convert each: openssl x509 -in <file> -out <new file>";
+  }
   if (Has(pem, "-----BEGIN ")) return where + " holds PEM, but no certificate (-----BEGIN CERTIFICATE-----)";
   if (pem[0] == 0x30) return where + " looks like a DER certificate; convert it: openssl x509 -inform der -outform pem";
   return where + " holds no PEM certificate (-----BEGIN CERTIFICATE-----)";
@@ -87,8 +90,9 @@ CaBundle ReadCaBundle(std::string_view pem) {
     begin = next;
     const std::string_view label = block.substr(kBegin.size(), block.find("-----", kBegin.size()) - kBegin.size());
     if (label != PEM_STRING_X509 && label != PEM_STRING_X509_TRUSTED && label != PEM_STRING_X509_OLD) continue;
-    const Bio bio = Open(block);
-    const Certificate certificate(bio == nullptr ? nullptr : PEM_read_bio_X509_AUX(bio.get(), nullptr, NoPassword, nullptr));
+    // Only the plain label counts, as in Go. A trusted certificate carries settings of OpenSSL, which may reject it and which DER loses.
+    const Bio bio = label == PEM_STRING_X509 ? Open(block) : nullptr;
+    const Certificate certificate(bio == nullptr ? nullptr : PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
     unsigned char* der = nullptr;
     const int size = certificate == nullptr ? -1 : i2d_X509(certificate.get(), &der);
     if (size > 0) {

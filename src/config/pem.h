@@ -23,7 +23,7 @@ struct CertificateInfo {
 // The certificates of a bundle, in DER. Each PEM block stands for itself: one that is damaged or cut off hides none of the others.
 struct CaBundle {
   std::vector<std::string> certificates;
-  std::size_t unreadable = 0;  // blocks that say CERTIFICATE and hold none
+  std::size_t unreadable = 0;  // blocks that say CERTIFICATE and hold none, or have another label of OpenSSL's for one
 };
 KUBE_EXPORT CaBundle ReadCaBundle(std::string_view pem);
 

@@ -301,6 +301,25 @@ TEST_F(TlsFaultTest, GoodCertificateBehindABadOneCounts) {
   EXPECT_TRUE(Make());
 }
 
+// Such a block may say that the certificate is not to be trusted.
+TEST_F(TlsFaultTest, CertificatesWithTrustSettingsAreNotTrusted) {
+  const auto relabelled = [](const std::string& label) {
+    std::string pem = TestCa().certificate_pem();
+    for (std::size_t at = 0; (at = pem.find(" CERTIFICATE-----", at)) != std::string::npos; at += label.size() + 6) {
+      pem.replace(at + 1, 11, label);
+    }
+    return pem;
+  };
+  for (const char* label : {"TRUSTED CERTIFICATE", "X509 CERTIFICATE"}) {
+    config_.tls.ca_data = relabelled(label);
+    ASSERT_THAT(config_.tls.ca_data, HasSubstr("-----END " + std::string(label) + "-----"));
+    EXPECT_THAT(Problem(), AllOf(HasSubstr("another label than CERTIFICATE"), HasSubstr("openssl x509")));
+    const CaBundle bundle = ReadCaBundle(config_.tls.ca_data + OtherCa());
+    EXPECT_EQ(bundle.certificates, ReadCaBundle(OtherCa()).certificates);
+    EXPECT_EQ(bundle.unreadable, 1U);
+  }
+}
+
 TEST_F(TlsFaultTest, CertificateThatIsNone) {
   const serve::KeyPair pair = TestPair("me");
   UseFiles();

@@ -73,7 +73,7 @@ Bio ReadOnly(std::string_view text) {
 // A key with a passphrase cannot be used, and nobody shall be asked for it on the terminal.
 int NoPassphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*unused*/) { return -1; }
 
-X509* NextCertificate(BIO* bio) { return PEM_read_bio_X509_AUX(bio, nullptr, &NoPassphrase, nullptr); }
+X509* NextCertificate(BIO* bio) { return PEM_read_bio_X509(bio, nullptr, &NoPassphrase, nullptr); }
 
 bool Trust(SSL_CTX* context, std::string_view pem) {
   X509_STORE* store = SSL_CTX_get_cert_store(context);
