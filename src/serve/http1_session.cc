@@ -24,6 +24,9 @@ namespace http = boost::beast::http;
 // Bounds what is read ahead of the request that is being answered (reading goes on meanwhile, because that is how a client that left
 // shows), and a line of a chunk's size with its extensions, or the trailers.
 constexpr std::size_t kMaxAhead = std::size_t{64} << 10;
+// What a header line costs beside its text: 32 bytes towards the limit, as HTTP/2 counts, and an allocation of the parser.
+constexpr std::size_t kLineBytes = 32;
+constexpr std::size_t kLineHeldBytes = 96;
 // Of an empty input buffer, more is given back.
 constexpr std::size_t kKeptInput = std::size_t{4} << 10;
 
@@ -63,7 +66,7 @@ class Http1Session final : public Session {
   bool WantsInput() const override { return state_ != State::kAnswer || input_.size() < MaxAhead(); }
   std::size_t held_bytes() const override {
     return sizeof(*this) + input_.capacity() + notice_.capacity() +
-           (parser_ == nullptr ? 0 : 2 * head_bytes_ + parser_->get().body().size());
+           (parser_ == nullptr ? 0 : sizeof(Parser) + 2 * head_bytes_ + kLineHeldBytes * head_lines_ + parser_->get().body().size());
   }
   Ending ending() const override { return ending_; }
   std::optional<TimePoint> deadline() const override { return deadline_; }
@@ -89,6 +92,7 @@ class Http1Session final : public Session {
   void End(Ending ending);
   void Parse();
   bool ParseSome();
+  bool CountHead();
   void HeadDone();
   void Deliver(bool too_large);
   void Refuse(int status, std::string_view why = {});
@@ -104,8 +108,13 @@ class Http1Session final : public Session {
   std::string input_;   // not parsed yet
   std::string notice_;  // what this session itself says: 100 Continue, 400
   std::unique_ptr<Parser> parser_;
-  std::size_t head_bytes_ = 0;  // of the request that is parsed
-  bool answered_ = false;       // something
+  // The head of the request that is parsed: what was counted of it, and of `input_`.
+  std::size_t head_bytes_ = 0;
+  std::size_t head_lines_ = 0;
+  std::size_t counted_ = 0;
+  bool at_line_start_ = false;
+  bool head_counted_ = false;  // up to the empty line
+  bool answered_ = false;      // something
   std::shared_ptr<ExchangeState> exchange_;
   bool head_written_ = false;
   bool head_request_ = false;
@@ -143,6 +152,25 @@ void Http1Session::Parse() {
   }
 }
 
+// Counts the head in what came in, before the parser sees it: the parser allocates memory for each line, however short, and its own limit
+// counts bytes only. False if the head is too large.
+bool Http1Session::CountHead() {
+  while (!head_counted_ && counted_ < input_.size()) {
+    const std::size_t end = input_.find('\n', counted_);
+    const bool whole = end != std::string::npos;
+    const std::string_view part = std::string_view(input_).substr(counted_, whole ? end - counted_ : end);
+    head_counted_ = whole && at_line_start_ && (part.empty() || part == "\r");
+    // A line whose first byte is the last that came stays at its start, so that the end of "\r", "\n" is seen.
+    if (!whole && at_line_start_ && part == "\r") break;
+    if (at_line_start_ && !head_counted_) ++head_lines_;
+    at_line_start_ = whole;
+    head_bytes_ += part.size() + (whole ? 1 : 0);
+    counted_ += part.size() + (whole ? 1 : 0);
+    if (head_bytes_ + kLineBytes * head_lines_ > limits_.max_header_bytes) return false;
+  }
+  return true;
+}
+
 // False where more input is needed, or nothing more is to be done.
 bool Http1Session::ParseSome() {
   if (state_ == State::kIdle) {
@@ -157,15 +185,21 @@ bool Http1Session::ParseSome() {
     parser_ = std::make_unique<Parser>();
     parser_->header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(limits_.max_header_bytes, UINT32_MAX)));
     parser_->body_limit(std::uint64_t{limits_.max_body_bytes});
-    head_bytes_ = 0;
+    head_bytes_ = head_lines_ = counted_ = 0;
+    at_line_start_ = true;
+    head_counted_ = false;
     state_ = State::kHead;
     // The first request has to be here in time from the start of the connection.
     if (answered_) SetDeadline(limits_.header_timeout);
   }
+  if (state_ == State::kHead && !CountHead()) {
+    Refuse(431);
+    return false;
+  }
   boost::beast::error_code ec;
   const std::size_t used = parser_->put(boost::asio::const_buffer(input_.data(), input_.size()), ec);
   input_.erase(0, used);
-  if (state_ == State::kHead) head_bytes_ += used;
+  counted_ -= std::min(counted_, used);
   if (ec == http::error::body_limit) {
     // Beast says so at the end of the head for a length that is too large, and within the body for chunks.
     if (state_ == State::kHead && parser_->get().find(http::field::host) == parser_->get().end() && parser_->get().version() >= 11) {

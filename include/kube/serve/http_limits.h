@@ -17,7 +17,7 @@ struct KUBE_EXPORT HttpLimits {
   bool http2 = false;
 
   // ---- A request ----
-  std::size_t max_header_bytes = std::size_t{16} << 10;  // decoded: names, values and 32 bytes for each
+  std::size_t max_header_bytes = std::size_t{16} << 10;  // names, values and 32 bytes for each
   std::size_t max_body_bytes = 0;
 
   // ---- A connection ----
