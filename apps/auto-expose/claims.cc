@@ -4,12 +4,18 @@
 #include <tuple>
 #include <utility>
 
+#include "kube/queue/work_queue.h"
+
 namespace auto_expose {
 namespace {
 
 // Deeper paths share the key of their first segments: whoever makes a path of a million segments does not get a million keys.
 constexpr std::size_t kMaxSegments = 8, kMaxKeyPath = 512;
 constexpr std::size_t kMaxHost = 253;
+// So do domains with the same last labels.
+constexpr std::size_t kMaxLabels = 8;
+// Keys of one object that only say what its claims are below. An object with more of them is found by everything that looks for such keys.
+constexpr std::size_t kMaxBelow = 64;
 
 bool IsShared(std::string_view host, const std::optional<std::string>& shared_host) {
   return host.empty() || (shared_host && host == *shared_host);
@@ -32,10 +38,24 @@ std::string_view KeyPath(std::string_view path) {
   return path.substr(0, at);
 }
 
-// Calls f with "b.c" and "c" for "a.b.c", and for "*.b.c" too.
+// Calls f with "c" and "b.c" for "a.b.c", and for "*.b.c" too; at most with the last kMaxLabels labels.
 template <typename F>
 void EachParent(std::string_view host, F f) {
-  for (std::size_t dot = host.find('.'); dot != std::string_view::npos; dot = host.find('.', dot + 1)) f(host.substr(dot + 1));
+  std::size_t dot = host.size();
+  for (std::size_t i = 0; i < kMaxLabels && dot > 0; ++i) {
+    dot = host.rfind('.', dot - 1);
+    if (dot == std::string_view::npos) return;
+    f(host.substr(dot + 1));
+  }
+}
+// The domain, or the longest parent that EachParent finds for what is below it.
+std::string_view KeyDomain(std::string_view domain) {
+  std::size_t dot = domain.size();
+  for (std::size_t i = 0; i < kMaxLabels; ++i) {
+    dot = dot == 0 ? std::string_view::npos : domain.rfind('.', dot - 1);
+    if (dot == std::string_view::npos) return domain;
+  }
+  return domain.substr(dot + 1);
 }
 // Calls f with "/a/b" and "/a" for "/a/b/c".
 template <typename F>
@@ -45,12 +65,18 @@ void EachAncestor(std::string_view path, F f) {
   }
 }
 
+// Nine bytes, however long host and path are: keys of different claims may be equal, so what is found has to be compared.
 std::string Key(char kind, std::string_view host, std::string_view path = {}) {
+  std::string text(1, kind);
+  text.append(host);
+  if (kind == '|' || kind == '^') text.append("|").append(path);
   std::string key(1, kind);
-  key.append(host);
-  if (kind == '|' || kind == '^') key.append("|").append(path);
+  for (std::uint64_t hash = kube::WorkHash<std::string_view>{}(text); key.size() < 9; hash >>= 8)
+    key.push_back(static_cast<char>(hash & 255U));
   return key;
 }
+// Stands for all keys of this kind.
+std::string AnyKey(char kind) { return std::string(1, kind); }
 
 }  // namespace
 
@@ -78,11 +104,30 @@ std::vector<std::string> StoredKeys(const Claim& claim, const std::optional<std:
     const std::string_view path = KeyPath(claim.path);
     keys.push_back(Key('|', claim.host, path));
     EachAncestor(path, [&](std::string_view parent) { keys.push_back(Key('^', claim.host, parent)); });
+  } else if (claim.host.starts_with("*.")) {
+    keys.push_back(Key('=', std::string("*.").append(KeyDomain(std::string_view(claim.host).substr(2)))));
   } else {
     keys.push_back(Key('=', claim.host));
   }
   EachParent(claim.host, [&](std::string_view domain) { keys.push_back(Key('<', domain)); });
   return keys;
+}
+
+std::vector<std::string> StoredKeys(const std::vector<Claim>& claims, const std::optional<std::string>& shared_host) {
+  std::set<std::string> keys, below;
+  for (const Claim& claim : claims) {
+    for (std::string& key : StoredKeys(claim, shared_host)) {
+      const bool is_below = key.front() == '<' || key.front() == '^';
+      if (!is_below) {
+        keys.insert(std::move(key));
+      } else if (below.size() <= kMaxBelow) {
+        below.insert(std::move(key));
+      }
+    }
+  }
+  if (below.size() > kMaxBelow) below = {AnyKey('<'), AnyKey('^')};
+  keys.merge(below);
+  return {keys.begin(), keys.end()};
 }
 
 std::vector<std::string> LookupKeys(const Claim& claim, const std::optional<std::string>& shared_host) {
@@ -91,10 +136,14 @@ std::vector<std::string> LookupKeys(const Claim& claim, const std::optional<std:
   if (IsShared(claim.host, shared_host)) {
     const std::string_view path = KeyPath(claim.path);
     keys.push_back(Key('|', claim.host, path));
-    if (!path.empty()) keys.push_back(Key('^', claim.host, path));
+    if (!path.empty()) {
+      keys.push_back(Key('^', claim.host, path));
+      keys.push_back(AnyKey('^'));
+    }
     EachAncestor(path, [&](std::string_view parent) { keys.push_back(Key('|', claim.host, parent)); });
   } else if (claim.host.starts_with("*.")) {
-    keys.push_back(Key('<', std::string_view(claim.host).substr(2)));
+    keys.push_back(Key('<', KeyDomain(std::string_view(claim.host).substr(2))));
+    keys.push_back(AnyKey('<'));
   } else {
     keys.push_back(Key('=', claim.host));
   }

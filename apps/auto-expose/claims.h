@@ -39,9 +39,11 @@ struct Claimant {
   friend bool operator<(const Claimant& a, const Claimant& b);
 };
 
-// Index keys: two claims that may conflict have a key of StoredKeys(a) in LookupKeys(b). Their number is bounded, whatever the host and
-// path.
+// Index keys: two claims that may conflict have a key of StoredKeys(a) in LookupKeys(b). The converse does not hold. A claim has at most
+// twenty of either, each of nine bytes, whatever the host and path: those who choose them must not choose how much memory the index takes.
 std::vector<std::string> StoredKeys(const Claim& claim, const std::optional<std::string>& shared_host);
+// Of one object, each key once: one for each claim, and a bounded number beside.
+std::vector<std::string> StoredKeys(const std::vector<Claim>& claims, const std::optional<std::string>& shared_host);
 std::vector<std::string> LookupKeys(const Claim& claim, const std::optional<std::string>& shared_host);
 // Whether only one of them can be had.
 bool Conflict(std::string_view ns, const Claim& claim, std::string_view other_ns, const Claim& other,

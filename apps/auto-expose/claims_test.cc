@@ -165,8 +165,24 @@ INSTANTIATE_TEST_SUITE_P(Hosts, AutoExposeSharedHost, ::testing::Values("", "app
 
 // The index is only a shortcut: it must find whatever conflicts.
 TEST_F(AutoExposeClaims, KeysFindAllConflicts) {
-  const std::vector<std::string> hosts{"",      "org",     "a.org",     "b.a.org",    "c.b.a.org",
-                                       "*.org", "*.a.org", "*.b.a.org", "shared.org", "*.shared.org"};
+  const std::vector<std::string> hosts{"",
+                                       "org",
+                                       "a.org",
+                                       "b.a.org",
+                                       "c.b.a.org",
+                                       "*.org",
+                                       "*.a.org",
+                                       "*.b.a.org",
+                                       "shared.org",
+                                       "*.shared.org",
+                                       "9.8.7.6.5.4.3.2.1",
+                                       "10.9.8.7.6.5.4.3.2.1",
+                                       "0.9.8.7.6.5.4.3.2.1",
+                                       "11.10.9.8.7.6.5.4.3.2.1",
+                                       "*.7.6.5.4.3.2.1",
+                                       "*.8.7.6.5.4.3.2.1",
+                                       "*.9.8.7.6.5.4.3.2.1",
+                                       "*.10.9.8.7.6.5.4.3.2.1"};
   const std::vector<std::string> paths{"/",
                                        "/a",
                                        "/a/",
@@ -205,8 +221,54 @@ TEST_F(AutoExposeClaims, KeysAreFewWhateverTheObject) {
   for (int i = 0; i < 126; ++i) host += "a.";
   EXPECT_LE(StoredKeys({"", path}, std::nullopt).size(), 16U);
   EXPECT_LE(LookupKeys({"", path}, std::nullopt).size(), 16U);
-  EXPECT_LE(StoredKeys({host + "a", "/"}, std::nullopt).size(), 130U);
+  EXPECT_LE(StoredKeys({host + "a", "/"}, std::nullopt).size(), 9U);
+  EXPECT_LE(LookupKeys({host + "a", "/"}, std::nullopt).size(), 12U);
+  EXPECT_LE(LookupKeys({"*." + host + "a", "/"}, std::nullopt).size(), 12U);
   EXPECT_TRUE(StoredKeys({std::string(100000, '.'), "/"}, std::nullopt).empty());
+}
+
+// Three such Ingresses made an index of 1.5 million keys.
+TEST_F(AutoExposeClaims, AnIngressOfManyDeepHostsHasOneKeyForEach) {
+  kube::networking::v1::Ingress ingress;
+  for (int i = 0; i < 5000; ++i) {
+    kube::networking::v1::IngressRule rule;
+    std::string host;
+    while (host.size() < 244) host += "a.";
+    rule.host = host + std::to_string(i);
+    ingress.spec.rules.push_back(rule);
+  }
+  const std::vector<Claim> claims = ClaimsOf(ingress);
+  const std::vector<std::string> keys = StoredKeys(claims, std::nullopt);
+  EXPECT_LE(keys.size(), claims.size() + 64);
+  EXPECT_TRUE(std::all_of(keys.begin(), keys.end(), [](const std::string& key) { return key.size() <= 9; }));
+  // It is found all the same.
+  const auto finds = [&](const Claim& claim) {
+    const std::vector<std::string> lookup = LookupKeys(claim, std::nullopt);
+    return std::any_of(lookup.begin(), lookup.end(),
+                       [&](const std::string& key) { return std::binary_search(keys.begin(), keys.end(), key); });
+  };
+  EXPECT_TRUE(finds(claims.front()));
+  EXPECT_TRUE(finds({"*.0", "/"}));
+  EXPECT_TRUE(finds({"*.a.a.a.a.a.a.a.a.a.a.a.a.4000", "/"}));
+  EXPECT_FALSE(finds({"elsewhere.org", "/"}));
+}
+
+TEST_F(AutoExposeClaims, ARouteOfManyDeepPathsHasOneKeyForEach) {
+  kube::networking::v1::Ingress ingress;
+  kube::networking::v1::IngressRule rule;
+  kube::networking::v1::HTTPIngressRuleValue http;
+  for (int i = 0; i < 5000; ++i) {
+    kube::networking::v1::HTTPIngressPath path;
+    path.path = "/" + std::to_string(i) + "/2/3/4/5/6/7/8";
+    http.paths.push_back(path);
+  }
+  rule.http = http;
+  ingress.spec.rules.push_back(rule);
+  const std::vector<Claim> claims = ClaimsOf(ingress);
+  const std::vector<std::string> keys = StoredKeys(claims, std::nullopt), lookup = LookupKeys({"", "/7/2"}, std::nullopt);
+  EXPECT_LE(keys.size(), claims.size() + 64);
+  EXPECT_TRUE(
+      std::any_of(lookup.begin(), lookup.end(), [&](const std::string& key) { return std::binary_search(keys.begin(), keys.end(), key); }));
 }
 
 }  // namespace

@@ -186,11 +186,13 @@ class KindExposer {
   // Which ones ask for something that overlaps with one of these.
   std::vector<ObjectKey> Rivals(const std::vector<Claim>& claims) const {
     std::set<ObjectKey> keys;
+    std::set<std::string> lookups;
     for (const Claim& claim : claims) {
-      for (const std::string& key : LookupKeys(claim, shared_->board.shared_host())) {
-        const Result<std::vector<ObjectKey>> found = workloads_.indexer().KeysByIndex(kClaimIndex, key);
-        if (found) keys.insert(found->begin(), found->end());
-      }
+      for (std::string& key : LookupKeys(claim, shared_->board.shared_host())) lookups.insert(std::move(key));
+    }
+    for (const std::string& key : lookups) {
+      const Result<std::vector<ObjectKey>> found = workloads_.indexer().KeysByIndex(kClaimIndex, key);
+      if (found) keys.insert(found->begin(), found->end());
     }
     return {keys.begin(), keys.end()};
   }
@@ -488,13 +490,6 @@ kube::InformerOptions LeanOptions(kube::Manager& manager) {
 }
 
 std::vector<String> AsIndex(const std::vector<std::string>& keys) { return {keys.begin(), keys.end()}; }
-std::vector<String> HolderKeys(const std::vector<Claim>& claims, const std::optional<std::string>& shared_host) {
-  std::set<std::string> keys;
-  for (const Claim& claim : claims) {
-    for (std::string& key : StoredKeys(claim, shared_host)) keys.insert(std::move(key));
-  }
-  return {keys.begin(), keys.end()};
-}
 
 template <typename T>
 Result<kube::SharedInformer<T>> MakeInformer(kube::Manager& manager, const std::shared_ptr<Shared>& shared) {
@@ -627,10 +622,10 @@ Result<void> AddExposer(kube::Manager& manager, const ExposerOptions& options) {
                                                   .ingresses = manager.informers().For<Ingress>(LeanOptions(manager))});
   const auto shared_host = [&] { return shared->board.shared_host(); };
   if (options.settings.exposure != Exposure::kNone) {
-    const auto of_ingress = [host = shared_host()](const Ingress& ingress) { return HolderKeys(ClaimsOf(ingress), host); };
+    const auto of_ingress = [host = shared_host()](const Ingress& ingress) { return AsIndex(StoredKeys(ClaimsOf(ingress), host)); };
     if (Result<void> r = shared->ingresses.AddIndex(kHolderIndex, of_ingress); !r) return r;
     shared->routes.emplace(manager.informers().For(kHttpRoutes, LeanOptions(manager)));
-    const auto of_route = [host = shared_host()](const kube::DynamicObject& route) { return HolderKeys(ClaimsOf(route), host); };
+    const auto of_route = [host = shared_host()](const kube::DynamicObject& route) { return AsIndex(StoredKeys(ClaimsOf(route), host)); };
     if (Result<void> r = shared->routes->AddIndex(kHolderIndex, of_route); !r) return r;
     // A program that sees one namespace only may not read Namespaces.
     if (options.settings.allowed.hosts_of_namespaces && manager.informers().defaults().ns.empty()) {
