@@ -166,16 +166,21 @@ bool Conflict(std::string_view ns, const Claim& claim, std::string_view other_ns
 std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, const Claim& claim, const Grant* own, const Sources& sources,
                                                          const std::set<std::string>& gone, std::optional<Blocker>* contested) const {
   const std::string_view ns = self.key.ns.view();
-  // Against other namespaces it is enough to have the host.
   const bool has_exactly = own != nullptr && own->claim.host == claim.host && NormalPath(own->claim.path) == NormalPath(claim.path);
-  bool has_host = has_exactly;
-  if (own != nullptr && !has_host) {
-    const bool same = own->claim.host == claim.host, covers = own->claim.host.starts_with("*.") && !claim.host.starts_with("*.");
-    has_host = IsShared(claim.host, shared_host_)
-                   ? same && !NormalPath(own->claim.path).empty() && IsAtOrBelow(NormalPath(claim.path), NormalPath(own->claim.path))
-                   : same || (covers && HostsOverlap(own->claim.host, claim.host));
-  }
-  const auto has = [&](std::string_view other_ns) { return other_ns == ns ? has_exactly : has_host; };
+  // Whether `self` had the claim before the other one came. Against other namespaces it is enough to have the host, or a wildcard above it;
+  // but a claim of theirs below that wildcard was granted in spite of it.
+  const auto has = [&](std::string_view other_ns, const Claim& other) {
+    if (other_ns == ns) return has_exactly;
+    if (own == nullptr || has_exactly) return has_exactly;
+    if (IsShared(claim.host, shared_host_)) {
+      const std::string_view path = NormalPath(own->claim.path);
+      if (own->claim.host != claim.host || path.empty() || !IsAtOrBelow(NormalPath(claim.path), path)) return false;
+      return other.host != claim.host || IsAtOrBelow(path, NormalPath(other.path));
+    }
+    if (own->claim.host == claim.host) return true;
+    const bool covers = own->claim.host.starts_with("*.") && !claim.host.starts_with("*.") && HostsOverlap(own->claim.host, claim.host);
+    return covers && other.host.starts_with("*.") && other.host.size() <= own->claim.host.size();
+  };
 
   for (const std::string& key : LookupKeys(claim, shared_host_)) {
     const auto found = by_key_.find(key);
@@ -183,7 +188,7 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, c
     for (const Id& id : found->second) {
       if (id.first == self.kind && id.second == self.key) continue;
       const Grant& grant = grants_.at(id);
-      if (gone.count(grant.uid.str()) != 0 || has(id.second.ns.view())) continue;
+      if (gone.count(grant.uid.str()) != 0 || has(id.second.ns.view(), grant.claim)) continue;
       if (!Conflict(ns, claim, id.second.ns.view(), grant.claim, shared_host_)) continue;
       return Blocker{.what = id.first.str() + " " + id.second.ToString(),
                      .ns = id.second.ns.str(),
@@ -198,7 +203,7 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, c
     if (holder.key.ns == self.key.ns && holder.key.name == ChildName(self.key.name)) return false;
     if (!Conflict(ns, claim, holder.key.ns.view(), holder.claim, shared_host_)) return false;
     Blocker blocker{.what = holder.kind + " " + holder.key.ToString(), .ns = holder.key.ns.str(), .owner = holder.owner};
-    if (!has(holder.key.ns.view())) {
+    if (!has(holder.key.ns.view(), holder.claim)) {
       found = std::move(blocker);
       return true;
     }

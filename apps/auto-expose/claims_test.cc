@@ -54,6 +54,22 @@ TEST_F(AutoExposeClaims, AWildcardHoldsWhatItCovers) {
   EXPECT_EQ(Take(Who("shop", "other"), {"x.a.org", "/"}), "");
 }
 
+// A host below the wildcard that lies in another namespace's zone was granted beside it.
+TEST_F(AutoExposeClaims, AWildcardGivesNoHostBelowItThatAnotherNamespaceHas) {
+  const Claimant wild = Who("red", "wild");
+  EXPECT_EQ(Take(wild, {"*.d2.com", "/"}), "");
+  EXPECT_EQ(Take(Who("blue", "apex"), {"blue.d2.com", "/", true}), "");
+  EXPECT_EQ(Take(Who("green", "all"), {"*.green.d2.com", "/", true}), "");
+  EXPECT_EQ(Take(wild, {"blue.d2.com", "/"}), "Deployment blue/apex");
+  EXPECT_EQ(Take(wild, {"blue.d2.com", "/x"}), "Deployment blue/apex");
+  EXPECT_EQ(Take(wild, {"x.green.d2.com", "/"}), "Deployment green/all");
+  HandMade("pink", "site", {"pink.d2.com", "/"});
+  EXPECT_EQ(Take(wild, {"pink.d2.com", "/"}), "Ingress pink/site");
+  // A wildcard as wide as its own is only a copy of it.
+  HandMade("pink", "copy", {"*.d2.com", "/"});
+  EXPECT_EQ(Take(wild, {"mine.d2.com", "/"}), "");
+}
+
 TEST_F(AutoExposeClaims, WithinANamespaceAClaimIsHostAndPath) {
   EXPECT_EQ(Take(Who("shop", "web"), {"a.org", "/"}), "");
   EXPECT_EQ(Take(Who("shop", "api"), {"a.org", "/api"}), "");
