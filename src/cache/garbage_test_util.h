@@ -39,6 +39,7 @@ inline std::string With(const std::string& object, std::vector<std::string> path
 }
 
 inline std::vector<Garbage> JsonGarbage() {
+  static const std::string kLongText = '"' + std::string(4096, 'a') + '"';
   std::vector<Garbage> all;
   for (const char* text : {"null",
                            "true",
@@ -71,6 +72,7 @@ inline std::vector<Garbage> JsonGarbage() {
       {{"spec", "template", "spec", "containers", "0", "ports"},
        {"\"x\"", "[{\"containerPort\":1099511627776}]", "[{\"containerPort\":\"http\"}]"}},
       {{"spec", "template", "spec", "containers", "0", "resources"}, {"{\"limits\":{\"cpu\":\"fast\"}}", "{\"limits\":5}"}},
+      {{"metadata", "namespace"}, {"5", "{}", "\"a/b\"", kLongText.c_str()}},
       {{"metadata", "labels"}, {"5", "[]", "{\"a\":5}", "{\"a\":{}}"}},
       {{"metadata", "annotations"},
        {"{\"a\":[]}", "\"x\"", "{\"a\":\"\xff\"}", "{\"a\":\"\\ud800\"}", "{\"a\":\"\x01\"}", "{\"a\":\"\\q\"}"}},
@@ -122,6 +124,12 @@ inline std::vector<Garbage> ProtobufGarbage() {
       {"without its begin", [](const Text& o) { return o.substr(1); }, false},
       {"twice", [](const Text& o) { return o + o; }},
       {"backwards", [](const Text& o) { return Text(o.rbegin(), o.rend()); }, false},
+      {"metadata that end early",
+       [](const Text&) {
+         // Behind the name a generateName that is longer than all that follows, then the namespace.
+         const Text metadata = Text("\x0a\x02") + "d0" + "\x12\x7f\x1a\x01" + "a";
+         return "\x0a" + Text(1, static_cast<char>(metadata.size())) + metadata;
+       }},
       {"in an envelope", [](const Text& o) { return Text("k8s\0", 4) + o; }, false},
   };
   const std::vector<std::pair<const char*, Text>> tails = {

@@ -1,6 +1,7 @@
 // Objects that cannot be decoded: what stays in the cache, what is deleted, and who hears of it. docs/informers.md has the rules.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cache/informer_core.h"
@@ -51,11 +52,18 @@ void InformerCore::KeepUndecodable(std::vector<ObjectRef>& objects, std::vector<
   }
   if (unnamed == 0) return;
 
-  // Whatever the list lacks may be one of those whose name could not be read: all of it stays, and reads of it fail.
+  // Whatever the list lacks may be one of those whose name could not be read: all of it stays, and reads of it fail. Where all of those
+  // have a namespace, that of other namespaces is known.
+  std::set<String> namespaces;
+  for (const UndecodableObject& object : undecodable) {
+    if (!object.named()) namespaces.insert(object.key.ns);
+  }
+  const bool everywhere = namespaces.contains(String());
   std::sort(listed.begin(), listed.end());
   std::vector<UndecodableObject> doubtful;
   for (ObjectRef& object : store_->List()) {
     ObjectKey key = form_.Key(object.get());
+    if (!everywhere && !namespaces.contains(key.ns)) continue;
     if (named.contains(key) || std::binary_search(listed.begin(), listed.end(), key)) continue;
     doubtful.push_back({.key = std::move(key),
                         .uid = form_.Uid(object.get()),

@@ -33,6 +33,8 @@ Reflector::Impl::Impl(std::shared_ptr<ObjectSource> source, DeltaSink& sink, Ref
       interner_(options_.share ? std::make_unique<Interner>() : nullptr),
       decode_(options_.decode) {
   if (interner_ != nullptr) decode_.interner = interner_.get();
+  const KindInfo* const kind = form_.type() == nullptr ? nullptr : form_.type()->kind;
+  if (kind != nullptr && !kind->resource.empty()) namespaced_ = kind->namespaced;
 }
 
 void Reflector::Impl::Run(const Context& ctx) {
@@ -213,6 +215,18 @@ UndecodableObject Reflector::Impl::Unusable(const void* object) const {
           .uid = form_.Uid(object),
           .resource_version = form_.ResourceVersion(object),
           .error = form_.Name(object).empty() ? "the object has no name" : "the object is of another kind"};
+}
+
+UndecodableObject Reflector::Impl::Placed(UndecodableObject object) const {
+  const bool elsewhere =
+      options_.ns.empty() ? namespaced_ && *namespaced_ == object.key.ns.empty() : object.key.ns.view() != std::string_view(options_.ns);
+  if (elsewhere) object.key = {};
+  return object;
+}
+
+void Reflector::Impl::LearnScope(const void* object) {
+  // What objects say counts more than the struct, which somebody may have declared in another way.
+  if (!namespaced_ || !*namespaced_) namespaced_ = !form_.Namespace(object).empty();
 }
 
 Result<void> Reflector::Impl::Transform(void* object) const {

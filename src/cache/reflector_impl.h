@@ -87,6 +87,9 @@ class Reflector::Impl {
   bool Acceptable(WatchEventType type, const void* object) const;
   // An object of a list that is not acceptable: it is there, but cannot be used.
   UndecodableObject Unusable(const void* object) const;
+  // Without a key that no object of this collection can have.
+  UndecodableObject Placed(UndecodableObject object) const;
+  void LearnScope(const void* object);
   Result<void> Transform(void* object) const;
   // Null: none.
   std::optional<Clock::TimePoint> ResyncDue();
@@ -136,6 +139,7 @@ class Reflector::Impl {
   std::string version_{};             // of the last list or event
   bool version_unavailable_ = false;  // the server does not have `version_`
   bool paginated_ = false;            // the first list came in pages: the server has no cache to protect
+  std::optional<bool> namespaced_{};  // whether objects of the kind are; empty: not known yet
   std::set<Trouble> troubles_{};      // that were said
   std::uint64_t events_ = 0;          // all
   std::uint64_t unflushed_ = 0;       // calls of the sink since its last Flush

@@ -56,12 +56,14 @@ std::optional<Error> Reflector::Impl::List(const Context& ctx) {
       listed.undecodable.push_back(Unusable(object.get()));
       continue;
     }
+    LearnScope(object.get());
     if (Result<void> transformed = Transform(object.get()); !transformed) {
       return transformed.error().WithContext("transform " + form_.Key(object.get()).ToString());
     }
     objects.push_back(std::move(object));
   }
   listed.objects.clear();
+  for (UndecodableObject& object : listed.undecodable) object = Placed(std::move(object));
   const std::chrono::nanoseconds took = Now() - start;
   const std::size_t count = objects.size();
   version_ = listed.resource_version;

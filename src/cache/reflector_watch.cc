@@ -135,7 +135,7 @@ void Reflector::Impl::TakeInitialList(InitialList initial, Clock::TimePoint star
   version_ = initial.resource_version;
   std::vector<ObjectRef> objects = std::move(initial.objects).Take();
   std::vector<UndecodableObject> undecodable = std::move(initial.unnamed);
-  for (auto& [key, object] : initial.undecodable) undecodable.push_back(std::move(object));
+  for (auto& [key, object] : initial.undecodable) undecodable.push_back(Placed(std::move(object)));
   const std::size_t count = objects.size();
   ++unflushed_;
   sink_.Replace(std::move(objects), version_, std::move(undecodable));
@@ -284,7 +284,7 @@ Reflector::Impl::Ending Reflector::Impl::Read(const Context& ctx, OpenWatch& wat
     if (!troubles_.empty()) Worked(Phase::kWatch);
     if (error) {
       object = nullptr;  // half of it may be there
-      if (std::optional<Ending> over = OnUndecodable(type, watch.stream->TakeUndecodable(), *error, watch, initial)) {
+      if (std::optional<Ending> over = OnUndecodable(type, Placed(watch.stream->TakeUndecodable()), *error, watch, initial)) {
         return *std::move(over);
       }
       continue;
@@ -301,6 +301,7 @@ Reflector::Impl::Ending Reflector::Impl::Read(const Context& ctx, OpenWatch& wat
       object = nullptr;
       continue;
     }
+    if (type != WatchEventType::kBookmark) LearnScope(object.get());
     if (initial == nullptr) {
       OnEvent(type, std::exchange(object, nullptr), watch);
     } else if (std::optional<Ending> over = OnInitialEvent(type, std::exchange(object, nullptr), watch, *initial)) {

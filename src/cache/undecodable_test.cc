@@ -254,6 +254,36 @@ TEST_F(UndecodableTest, WithoutANameNothingThatAListLacksIsTakenForDeleted) {
   EXPECT_TRUE(witness_.WaitFor("delete default/b@2 unknown"));
 }
 
+TEST_F(UndecodableTest, AKeyWithoutItsNamespaceIsNoKey) {
+  List({PodAt("a", "1"), PodAt("b", "2")}, "10", {});
+  auto watch = source_->AddWatch();
+  StartWithLists();
+  ASSERT_TRUE(witness_.WaitForCalls(2));
+  const UndecodableObject half{.key = {"", "b"}, .resource_version = "11", .error = "malformed"};
+  watch = ListAgain(*watch, {PodAt("a", "1")}, "20", {half});
+  EXPECT_THAT(Listed(), UnorderedElementsAre("a@1", "b@2"));
+  EXPECT_EQ(Get("b"), "undecodable");
+  EXPECT_EQ(witness_.said().size(), 2U) << "nothing is deleted";
+
+  // Which object a watch speaks of is known to a list alone.
+  List({PodAt("a", "1")}, "30", {});
+  watch = AfterList(*watch, [&] { watch->Undecodable(WatchEventType::kDeleted, half); });
+  EXPECT_EQ(Get("b"), "not found");
+  EXPECT_TRUE(witness_.WaitFor("delete default/b@2 unknown"));
+}
+
+TEST_F(UndecodableTest, WithoutANameOneNamespaceIsInDoubt) {
+  List({PodAt("a", "1"), PodAt("b", "2"), PodAt("c", "3", "other")}, "10", {});
+  auto watch = source_->AddWatch();
+  StartWithLists();
+  ASSERT_TRUE(witness_.WaitForCalls(3));
+  watch = ListAgain(*watch, {PodAt("a", "1")}, "20", {{.key = {"default", ""}, .error = "malformed"}});
+  EXPECT_THAT(Listed(), UnorderedElementsAre("a@1", "b@2"));
+  EXPECT_EQ(Get("b"), "undecodable");
+  EXPECT_TRUE(IsNotFound(informer_->lister().Get({"other", "c"}).error()));
+  EXPECT_TRUE(witness_.WaitFor("delete other/c@3 unknown"));
+}
+
 TEST_F(UndecodableTest, AnEventWithoutANameIsAnsweredWithAList) {
   List({PodAt("a", "1"), PodAt("b", "2")}, "10", {});
   auto watch = source_->AddWatch();

@@ -107,11 +107,14 @@ class JsonScanner {
   }
 };
 
-// The text of a JSON string; empty for anything else.
-String TextOf(std::string_view token, std::size_t most) {
-  if (token.size() > 6 * most + 2 || !token.starts_with('"')) return {};
+// The text of a JSON string; null is none. False for anything else.
+bool ReadText(std::string_view token, std::size_t most, String& out) {
+  out = {};
+  if (token == "null") return true;
+  if (token.size() > 6 * most + 2 || !token.starts_with('"')) return false;
   const Result<Value> text = ParseJson(token);
-  return text ? text->string_value() : String();
+  if (text) out = text->string_value();
+  return text.ok();
 }
 
 bool IsName(std::string_view text, std::size_t most) {
@@ -130,14 +133,34 @@ std::string OneLine(const Error& why) {
   return text;
 }
 
-// Only what can be true is kept.
-UndecodableObject Checked(UndecodableObject object, const Error& why) {
-  const bool name = object.named() && IsName(object.key.name.view(), kMostNameBytes) && IsName(object.key.ns.view(), kMostNameBytes);
-  if (!name) object.key = {};
-  if (!IsName(object.uid.view(), kMostUidBytes)) object.uid = {};
-  if (!IsName(object.resource_version.view(), kMostVersionBytes)) object.resource_version = {};
+// Only what can be true is kept. `whole`: all of the metadata was read. What is left of half of them may be another object's key.
+UndecodableObject Checked(UndecodableObject object, bool whole, const Error& why) {
+  if (!whole || !IsName(object.key.ns.view(), kMostNameBytes)) object.key = {};
+  if (!IsName(object.key.name.view(), kMostNameBytes)) object.key.name = {};
+  if (!whole || !IsName(object.uid.view(), kMostUidBytes)) object.uid = {};
+  if (!whole || !IsName(object.resource_version.view(), kMostVersionBytes)) object.resource_version = {};
   object.error = OneLine(why);
   return object;
+}
+
+// Of ObjectMeta. False where it ends early, or has a namespace that is none.
+bool ReadMetadata(std::string_view metadata, UndecodableObject& out) {
+  for (WireReader r(metadata); !r.AtEnd();) {
+    std::uint32_t number = 0;
+    Wire wire{};
+    std::string_view text;
+    if (!r.Tag(number, wire)) return false;
+    if (wire != Wire::kBytes) {
+      if (number == 1 || number == 3 || !r.Skip(number, wire, kMaxDecodeDepth)) return false;
+      continue;
+    }
+    if (!r.Bytes(text)) return false;
+    if (number == 1) out.key.name = String(text.substr(0, kMostNameBytes + 1));
+    if (number == 3) out.key.ns = String(text.substr(0, kMostNameBytes + 1));
+    if (number == 5) out.uid = String(text.substr(0, kMostUidBytes + 1));
+    if (number == 6) out.resource_version = String(text.substr(0, kMostVersionBytes + 1));
+  }
+  return true;
 }
 
 }  // namespace
@@ -182,46 +205,39 @@ UndecodableObject IdentifyJson(std::string_view object, const Error& why) {
     if (name == "\"metadata\"") metadata = value;
   });
   UndecodableObject out;
-  (void)JsonScanner(metadata).Members([&](std::string_view name, std::string_view value) {
-    if (name == "\"name\"") out.key.name = TextOf(value, kMostNameBytes);
-    if (name == "\"namespace\"") out.key.ns = TextOf(value, kMostNameBytes);
-    if (name == "\"uid\"") out.uid = TextOf(value, kMostUidBytes);
-    if (name == "\"resourceVersion\"") out.resource_version = TextOf(value, kMostVersionBytes);
+  bool readable = true;
+  const bool whole = JsonScanner(metadata).Members([&](std::string_view name, std::string_view value) {
+    // No server writes its fields with escapes: whoever does may hide one of these.
+    if (name.find('\\') != std::string_view::npos) readable = false;
+    if (name == "\"name\"") (void)ReadText(value, kMostNameBytes, out.key.name);
+    if (name == "\"namespace\"") readable = ReadText(value, kMostNameBytes, out.key.ns) && readable;
+    if (name == "\"uid\"") (void)ReadText(value, kMostUidBytes, out.uid);
+    if (name == "\"resourceVersion\"") (void)ReadText(value, kMostVersionBytes, out.resource_version);
   });
-  return Checked(std::move(out), why);
+  return Checked(std::move(out), whole && readable, why);
 }
 
 UndecodableObject IdentifyProtobuf(std::string_view object, const Error& why) {
   if (HasProtobufEnvelope(object)) {
     const Result<ProtobufEnvelope> envelope = ParseProtobufEnvelope(object);
-    if (!envelope) return Checked({}, why);
+    if (!envelope) return Checked({}, false, why);
     if (envelope->content_type == kJsonType) return IdentifyJson(envelope->raw, why);
     object = envelope->raw;
   }
   UndecodableObject out;
+  bool whole = true;
   std::uint32_t number = 0;
   Wire wire{};
   for (WireReader r(object); !r.AtEnd() && r.Tag(number, wire);) {
-    std::string_view metadata;
     if (number != 1 || wire != Wire::kBytes) {
       if (!r.Skip(number, wire, kMaxDecodeDepth)) break;
       continue;
     }
-    if (!r.Bytes(metadata)) break;
-    for (WireReader m(metadata); !m.AtEnd() && m.Tag(number, wire);) {
-      std::string_view text;
-      if (wire != Wire::kBytes) {
-        if (!m.Skip(number, wire, kMaxDecodeDepth)) break;
-        continue;
-      }
-      if (!m.Bytes(text)) break;
-      if (number == 1) out.key.name = String(text.substr(0, kMostNameBytes + 1));
-      if (number == 3) out.key.ns = String(text.substr(0, kMostNameBytes + 1));
-      if (number == 5) out.uid = String(text.substr(0, kMostUidBytes + 1));
-      if (number == 6) out.resource_version = String(text.substr(0, kMostVersionBytes + 1));
-    }
+    std::string_view metadata;
+    whole = whole && r.Bytes(metadata) && ReadMetadata(metadata, out);
+    if (!whole) break;
   }
-  return Checked(std::move(out), why);
+  return Checked(std::move(out), whole, why);
 }
 
 Error UndecodableError(const UndecodableObject& object) {

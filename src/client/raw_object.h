@@ -21,7 +21,8 @@ bool SplitJsonList(std::string_view text, RawList& out);
 // Of a message without its envelope. False if it is malformed.
 bool SplitProtobufList(std::string_view message, RawList& out);
 
-// Key, UID and version, as far as they can be read; without a name where the name cannot be read, or cannot be one.
+// Key, UID and version, as far as they can be read; without a name where the name cannot be read, or cannot be one, and without any of
+// them where the namespace cannot be, or the metadata end early: a key of which half is missing is that of another object.
 UndecodableObject IdentifyJson(std::string_view object, const Error& why);
 // With or without an envelope.
 UndecodableObject IdentifyProtobuf(std::string_view object, const Error& why);

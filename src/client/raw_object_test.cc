@@ -61,6 +61,44 @@ TEST(RawObjectTest, WhatCannotBeANameIsNone) {
   EXPECT_FALSE(IdentifyJson("{\"metadata\":{\"name\":\"" + std::string(600, 'a') + "\"}}", kWhy).named());
 }
 
+TEST(RawObjectTest, HalfAKeyIsNone) {
+  const std::string long_text = '"' + std::string(4096, 'a') + '"';
+  for (const std::string& value : {std::string("5"), std::string("{}"), std::string("[]"), std::string("true"), std::string(R"("a/b")"),
+                                   std::string(R"("\q")"), long_text}) {
+    const UndecodableObject found = IdentifyJson(R"({"metadata":{"name":"d0","uid":"u","namespace":)" + value + "}}", kWhy);
+    EXPECT_EQ(found.key, ObjectKey()) << value;
+  }
+  for (const char* metadata : {R"({"name":"d0","namespace":"a",})", R"({"name":"d0" "namespace":"a"})", R"({"name":"d0","namespace"})",
+                               R"({"name":"d0","n\u0061mespace":"a"})"}) {
+    EXPECT_EQ(IdentifyJson(R"({"metadata":)" + std::string(metadata) + "}", kWhy).key, ObjectKey()) << metadata;
+  }
+  EXPECT_EQ(IdentifyJson(R"({"metadata":{"name":"d0","namespace":null}})", kWhy).key, (ObjectKey{"", "d0"}));
+  EXPECT_EQ(IdentifyJson(R"({"metadata":{"name":5,"namespace":"a"}})", kWhy).key, (ObjectKey{"a", ""})) << "where it is says a lot";
+
+  const std::string good(
+      "\x0a\x02"
+      "d0"
+      "\x1a\x01"
+      "a",
+      7);
+  const auto object = [](const std::string& metadata) { return '\x0a' + std::string(1, static_cast<char>(metadata.size())) + metadata; };
+  EXPECT_EQ(IdentifyProtobuf(object(good), kWhy).key, (ObjectKey{"a", "d0"}));
+  for (const std::string& metadata : {std::string("\x0a\x02"
+                                                  "d0"
+                                                  "\x12\x7f\x1a\x01"
+                                                  "a"),  // generateName longer than all
+                                      std::string("\x0a\x02"
+                                                  "d0"
+                                                  "\x18\x05"),  // a number as the namespace
+                                      good + "\x08\x05",        // a number as the name
+                                      std::string("\x0a\x02"
+                                                  "d0"
+                                                  "\x1a\x01\xff")}) {
+    EXPECT_EQ(IdentifyProtobuf(object(metadata), kWhy).key, ObjectKey());
+  }
+  EXPECT_EQ(IdentifyProtobuf(object(good) + "\x0a\x7f", kWhy).key, ObjectKey()) << "more metadata that end early";
+}
+
 TEST(RawObjectTest, IdentifiesProtobuf) {
   core::v1::Pod pod;
   pod.metadata.name = "web";
