@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -6,6 +7,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/secret_file.h"
 #include "command.h"
 #include "kube/api/all.h"
 #include "kube/codec/diff.h"
@@ -29,7 +31,8 @@ constexpr std::string_view kDescription =
     "through as they are; they have no protobuf form. The items of a v1 List are converted as what they are.\n"
     "\n"
     "Several objects are written one after the other: as YAML with --- between them, as JSON each on lines of its\n"
-    "own. Protobuf holds one object. Nothing is written unless all objects can be read and written.\n"
+    "own. Protobuf holds one object. Nothing is written unless all objects can be read and written. A file that gets\n"
+    "a Secret is readable by its owner only, and is not written through a symbolic link.\n"
     "\n"
     "With --diff nothing is converted: the objects in FILE and in OTHER are matched by kind, namespace and name,\n"
     "and what is different is shown. The exit code is 1 where there are differences.";
@@ -73,7 +76,7 @@ class ConvertCommand final : public Command {
     if (!other_.empty()) return Compare(objects, others, args[0], io);
     Result<std::string> text = Write(objects);
     if (!text) return Fail(io, text.error().ToString());
-    return Put(*text, io);
+    return Put(*text, HoldSecrets(objects), io);
   }
 
  private:
@@ -178,7 +181,17 @@ class ConvertCommand final : public Command {
     return {};
   }
 
-  ExitCode Put(const std::string& bytes, Streams& io) const {
+  static bool HoldSecrets(const std::vector<ReadObject>& objects) {
+    return std::any_of(objects.begin(), objects.end(), [](const ReadObject& object) {
+      return (object.gvk.group.empty() && (object.gvk.kind == "Secret" || object.gvk.kind == "SecretList")) || HoldSecrets(object.items);
+    });
+  }
+
+  ExitCode Put(const std::string& bytes, bool secret, Streams& io) const {
+    if (!out_file_.empty() && secret) {
+      if (auto written = internal::WriteSecretFile(out_file_, bytes); !written) return Fail(io, written.error().ToString());
+      return ExitCode::kOk;
+    }
     if (!out_file_.empty()) {
       errno = 0;
       std::ofstream out(out_file_, std::ios::binary | std::ios::trunc);

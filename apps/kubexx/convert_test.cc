@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -219,6 +220,34 @@ TEST(ConvertTest, WritesToAFile) {
   EXPECT_EQ(Convert({"--out", file.path(), "-"}, "a: [").code, ExitCode::kFailure);
   EXPECT_EQ(file.Content(), kCart);
   EXPECT_THAT(Convert({"--out", "/nonexistent/x", "-"}, kCart).err, HasSubstr("/nonexistent/x: No such file or directory"));
+}
+
+TEST(ConvertTest, FilesWithSecretsArePrivate) {
+  constexpr const char* kSecret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {key: c2VjcmV0}\n";
+  constexpr const char* kSecrets = "apiVersion: v1\nkind: SecretList\nitems:\n- metadata: {name: a}\n";
+  constexpr const char* kMixed = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n";
+  const mode_t umask_before = umask(022);
+  for (const char* text : {kSecret, kSecrets, kMixed}) {
+    SCOPED_TRACE(text);
+    TempFile file("old");
+    ASSERT_EQ(chmod(file.path().c_str(), 0644), 0);
+    const Ran ran = Convert({"--out", file.path(), "-"}, text);
+    EXPECT_EQ(ran.code, ExitCode::kOk) << ran.err;
+    EXPECT_THAT(file.Content(), HasSubstr("kind: Secret"));
+    struct stat found {};
+    ASSERT_EQ(stat(file.path().c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, 0600U);
+
+    TempFile target("old");
+    const std::string link = target.path() + ".link";
+    ASSERT_EQ(symlink(target.path().c_str(), link.c_str()), 0);
+    const Ran refused = Convert({"--out", link, "-"}, text);
+    EXPECT_EQ(refused.code, ExitCode::kFailure);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr(link), HasSubstr("symbolic link")));
+    EXPECT_EQ(target.Content(), "old");
+    unlink(link.c_str());
+  }
+  umask(umask_before);
 }
 
 TEST(ConvertTest, KeepsProtobufOffTheTerminal) {
