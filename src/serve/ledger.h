@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "kube/base/mutex.h"
 #include "kube/serve/http_limits.h"
 
@@ -94,7 +95,8 @@ class Ledger : public std::enable_shared_from_this<Ledger> {
   std::atomic<std::uint64_t> events_ = 0;
   std::atomic<std::uint64_t> closed_[4] = {};
   mutable Mutex mu_;
-  std::unordered_map<std::string, std::shared_ptr<Account::Peer>> peers_ KUBE_GUARDED_BY(mu_);
+  // Clients choose their addresses, with IPv6 out of a large network.
+  std::unordered_map<std::string, std::shared_ptr<Account::Peer>, kube::internal::KeyedHash> peers_ KUBE_GUARDED_BY(mu_);
 };
 
 // An amount that an account holds, for as long as this object lives. Null accounts are allowed: nothing is counted.
