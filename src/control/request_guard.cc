@@ -16,6 +16,7 @@ Logger Log() { return Logger("control.metrics"); }
 
 // Peers whose allowance is remembered. One that was forgotten has all of it again, so this is more than can be connected.
 constexpr std::size_t kPeers = 4096;
+constexpr std::size_t kConnections = 4096;
 // Refusals of longer tokens and paths are not remembered: whoever made them up would decide how much memory they take.
 constexpr std::size_t kMaxRefusedKey = std::size_t{4} << 10;
 
@@ -81,7 +82,8 @@ RequestGuard::RequestGuard(Client client, RequestGuardOptions options)
       strangers_(options_.limits.remembered_refusals),
       allowed_(options_.limits.remembered),
       refused_(options_.limits.remembered_refusals),
-      allowances_(kPeers) {
+      allowances_(kPeers),
+      connections_(kConnections) {
   thread_ = Thread("kube-guard", [this] { Work(); });
 }
 
@@ -89,7 +91,7 @@ RequestGuard::~RequestGuard() {
   stop_.Cancel();
   thread_.Join();
   MutexLock lock(mu_);
-  while (const std::optional<Waiting> request = Next()) request->exchange->Reply(Say(503, "shutting down"));
+  while (const std::optional<Waiting> request = Next(true)) request->exchange->Reply(Say(503, "shutting down"));
 }
 
 std::optional<RequestGuard::User> RequestGuard::RememberedUser(const std::string& token) {
@@ -133,13 +135,14 @@ void RequestGuard::Serve(const std::shared_ptr<serve::HttpExchange>& exchange, H
     bool allowed_before = false;
     if (const User* const user = users_.Find(token); user != nullptr)
       allowed_before = allowed_.Find(AccessKey(user->info, request)) != nullptr;
-    refusal = Enqueue({exchange, std::move(handler), std::move(token), request.peer_group, gone}, allowed_before);
+    refusal = Enqueue({exchange, std::move(handler), std::move(token), request.peer_group, gone, request.peer}, allowed_before);
+    ++arrivals_;
     changed_.NotifyAll();
   }
   if (refusal) exchange->Reply(*std::move(refusal));
 }
 
-bool RequestGuard::SpendReview(const std::string& peer) {
+RequestGuard::Allowance& RequestGuard::AllowanceOf(const std::string& peer) {
   const MetricsReviewLimits& limits = options_.limits;
   const Clock::TimePoint now = options_.clock->Now();
   Allowance* allowance = allowances_.Find(peer);
@@ -147,9 +150,7 @@ bool RequestGuard::SpendReview(const std::string& peer) {
   const double seconds = std::chrono::duration<double>(now - allowance->since).count();
   allowance->left = std::min(limits.burst_per_peer, allowance->left + seconds * limits.per_second_per_peer);
   allowance->since = now;
-  if (allowance->left < 1) return false;
-  allowance->left -= 1;
-  return true;
+  return *allowance;
 }
 
 std::optional<serve::HttpResponse> RequestGuard::Enqueue(Waiting request, bool was_known) {
@@ -166,24 +167,58 @@ std::optional<serve::HttpResponse> RequestGuard::Enqueue(Waiting request, bool w
     ++waiting_count_;
     return std::nullopt;
   }
-  const auto mine = waiting_.find(request.peer);
-  const std::size_t mine_waiting = mine == waiting_.end() ? 0 : mine->second.size();
-  if (mine_waiting >= limits.max_waiting_per_peer || !SpendReview(request.peer)) return too_many();
+  std::deque<Waiting>* mine = nullptr;
+  if (const auto found = waiting_.find(request.peer); found != waiting_.end()) {
+    mine = &found->second;
+    // Whoever left makes room.
+    waiting_count_ -= std::erase_if(*mine, [](const Waiting& one) { return one.gone->load(); });
+  }
+  const std::size_t mine_waiting = mine == nullptr ? 0 : mine->size();
+  if (const Record* const record = connections_.Find(request.connection); record == nullptr || !record->allowed) {
+    const std::size_t refusals = record == nullptr ? 0 : record->refusals;
+    if (refusals > limits.refusals_per_connection && AllowanceOf(request.peer).left < static_cast<double>(mine_waiting) + 1)
+      return too_many();
+    request.rank = 1 + refusals;
+    if (mine != nullptr) {
+      request.rank += static_cast<std::size_t>(
+          std::count_if(mine->begin(), mine->end(), [&](const Waiting& one) { return one.connection == request.connection; }));
+    }
+  }
+  if (mine_waiting >= limits.max_waiting_per_peer) {
+    if (mine == nullptr || mine->empty() || mine->back().rank <= request.rank) return too_many();
+    // Replying does not block, and calls nobody here.
+    mine->back().exchange->Reply(too_many());
+    mine->pop_back();
+    --waiting_count_;
+  }
   if (waiting_count_ >= limits.max_waiting) {
     const auto most =
         std::max_element(waiting_.begin(), waiting_.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
     if (most == waiting_.end() || most->second.size() <= mine_waiting + 1) return Say(503, "too many requests wait for the API server");
-    // Replying does not block, and calls nobody here.
     most->second.back().exchange->Reply(Say(503, "too many requests wait for the API server"));
     most->second.pop_back();
     --waiting_count_;
   }
-  waiting_[request.peer].push_back(std::move(request));
+  std::deque<Waiting>& queue = waiting_[request.peer];
+  const auto before =
+      std::upper_bound(queue.begin(), queue.end(), request.rank, [](std::size_t rank, const Waiting& one) { return rank < one.rank; });
+  queue.insert(before, std::move(request));
   ++waiting_count_;
   return std::nullopt;
 }
 
-std::optional<RequestGuard::Waiting> RequestGuard::Next() {
+std::chrono::nanoseconds RequestGuard::UntilNext() {
+  // Peers that nobody waits for are of no interest, and a new request wakes the thread.
+  double seconds = 3600;
+  for (const auto& [peer, queue] : waiting_) {
+    const double missing = std::max(0.0, 1 - AllowanceOf(peer).left);
+    seconds = std::min(seconds, missing / std::max(options_.limits.per_second_per_peer, 1e-3));
+  }
+  // Rounding must not make it a loop without a pause.
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)) + std::chrono::milliseconds(1);
+}
+
+std::optional<RequestGuard::Waiting> RequestGuard::Next(bool all) {
   std::optional<Waiting> next;
   if (!first_.empty()) {
     next = std::move(first_.front());
@@ -191,11 +226,19 @@ std::optional<RequestGuard::Waiting> RequestGuard::Next() {
   } else if (!waiting_.empty()) {
     // Peers take turns.
     auto turn = waiting_.upper_bound(last_peer_);
-    if (turn == waiting_.end()) turn = waiting_.begin();
-    last_peer_ = turn->first;
-    next = std::move(turn->second.front());
-    turn->second.pop_front();
-    if (turn->second.empty()) waiting_.erase(turn);
+    for (std::size_t i = 0; i < waiting_.size() && !next; ++i, ++turn) {
+      if (turn == waiting_.end()) turn = waiting_.begin();
+      std::deque<Waiting>& queue = turn->second;
+      if (!all) waiting_count_ -= std::erase_if(queue, [](const Waiting& one) { return one.gone->load(); });
+      Allowance& allowance = AllowanceOf(turn->first);
+      if (queue.empty() || (allowance.left < 1 && !all)) continue;
+      allowance.left -= 1;
+      last_peer_ = turn->first;
+      next = std::move(queue.front());
+      next->charged = true;
+      queue.pop_front();
+    }
+    std::erase_if(waiting_, [](const auto& entry) { return entry.second.empty(); });
   }
   if (next) --waiting_count_;
   return next;
@@ -206,12 +249,35 @@ void RequestGuard::Work() {
     std::optional<Waiting> request;
     {
       MutexLock lock(mu_);
-      if (!WaitUntil(stopping_, mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return waiting_count_ > 0; })) return;
-      if (stopping_.stopped()) return;
-      request = Next();
+      while (!(request = Next())) {
+        if (stopping_.stopped()) return;
+        const std::uint64_t seen = arrivals_;
+        // The time is taken first: where it moves on meanwhile, the pause is shorter.
+        const Clock::TimePoint now = options_.clock->Now();
+        const Context pause = waiting_count_ > 0 ? stopping_.WithDeadline(now + Steady(UntilNext())) : stopping_;
+        (void)WaitUntil(pause, mu_, changed_, [this, seen]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return arrivals_ != seen; });
+      }
     }
-    if (request && !*request->gone) Decide(*request);
+    if (stopping_.stopped()) return request->exchange->Reply(Say(503, "shutting down"));
+    if (!*request->gone) Decide(*request);
   }
+}
+
+std::size_t RequestGuard::waiting() {
+  MutexLock lock(mu_);
+  return waiting_count_;
+}
+
+void RequestGuard::Reviewed(const Waiting& request, bool allowed) {
+  MutexLock lock(mu_);
+  Record* record = connections_.Find(request.connection);
+  if (record == nullptr) record = &connections_.Insert(request.connection, {});
+  record->allowed = allowed;
+  record->refusals = allowed ? 0 : record->refusals + 1;
+  // Only refusals cost something.
+  if (!allowed || !request.charged) return;
+  Allowance& allowance = AllowanceOf(request.peer);
+  allowance.left = std::min(options_.limits.burst_per_peer, allowance.left + 1);
 }
 
 void RequestGuard::Decide(const Waiting& waiting) {
@@ -227,7 +293,10 @@ void RequestGuard::Decide(const Waiting& waiting) {
     }
     user = *std::move(asked);
   }
-  if (!user->known) return exchange.Reply(Say(401, "Unauthorized"));
+  if (!user->known) {
+    Reviewed(waiting, false);
+    return exchange.Reply(Say(401, "Unauthorized"));
+  }
   const std::string what = AccessKey(user->info, exchange.request());
   std::optional<bool> allowed = RememberedAccess(what);
   if (!allowed) {
@@ -239,6 +308,7 @@ void RequestGuard::Decide(const Waiting& waiting) {
     }
     allowed = *asked;
   }
+  Reviewed(waiting, *allowed);
   if (!*allowed) return exchange.Reply(Say(403, "Authorization denied for user " + user->info.username.str()));
   Promote(waiting.token, *user);
   waiting.handler(waiting.exchange);

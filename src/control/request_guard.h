@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -38,7 +39,9 @@ struct RequestGuardOptions {
 // Lifetime: the destructor ends reviews that run; requests that wait get a 503.
 // Cost: one thread, and two requests to the server for what is not remembered.
 // Abuse: users and refusals are remembered apart, so that tokens that somebody made up displace no user. Peers take turns, each may wait
-//   with a few requests, and cause a few new reviews in a second. A token that was good a while ago goes first.
+//   with a few requests, and cause a few reviews that end with a refusal in a second. A token that was good a while ago goes first. Among
+//   the requests of one peer, which may be many clients behind one address, those of connections that were allowed something go first, then
+//   those with fewest refusals: a client that makes up tokens waits behind all others.
 class RequestGuard {
  public:
   // Answers a request that may be answered.
@@ -51,6 +54,8 @@ class RequestGuard {
 
   // Does not block: where the server has to be asked, `handler` is called later, on another thread. Refusals are answered here.
   void Serve(const std::shared_ptr<serve::HttpExchange>& exchange, Handler handler);
+  // Requests that wait for a review, for tests.
+  std::size_t waiting();
 
  private:
   struct User {
@@ -68,6 +73,14 @@ class RequestGuard {
     std::string token;
     std::string peer;
     std::shared_ptr<std::atomic<bool>> gone;  // the client is
+    std::string connection{};
+    std::size_t rank = 0;  // among those of the peer; lower ones go first
+    bool charged = false;  // to the allowance of the peer
+  };
+  // What became of a connection's requests.
+  struct Record {
+    bool allowed = false;  // the last one that was reviewed
+    std::size_t refusals = 0;
   };
   // How many new reviews a peer may cause now.
   struct Allowance {
@@ -78,8 +91,14 @@ class RequestGuard {
   void Work();
   // Empty where the request may wait; else how it is refused.
   std::optional<serve::HttpResponse> Enqueue(Waiting request, bool was_known) KUBE_REQUIRES(mu_);
-  bool SpendReview(const std::string& peer) KUBE_REQUIRES(mu_);
-  std::optional<Waiting> Next() KUBE_REQUIRES(mu_);
+  // The peer's allowance, as of now.
+  Allowance& AllowanceOf(const std::string& peer) KUBE_REQUIRES(mu_);
+  // Those of a peer that has used up its allowance stay, unless `all`.
+  std::optional<Waiting> Next(bool all = false) KUBE_REQUIRES(mu_);
+  // Until a peer that waits has an allowance again.
+  std::chrono::nanoseconds UntilNext() KUBE_REQUIRES(mu_);
+  // A review of this request ended so.
+  void Reviewed(const Waiting& request, bool allowed);
   void Decide(const Waiting& request);
   // Nothing: the server has to be asked.
   std::optional<User> RememberedUser(const std::string& token);
@@ -98,7 +117,8 @@ class RequestGuard {
   std::deque<Waiting> first_ KUBE_GUARDED_BY(mu_);  // with tokens that were good a while ago
   std::map<std::string, std::deque<Waiting>> waiting_ KUBE_GUARDED_BY(mu_);
   std::size_t waiting_count_ KUBE_GUARDED_BY(mu_) = 0;  // in both
-  std::string last_peer_ KUBE_GUARDED_BY(mu_);          // that had its turn
+  std::uint64_t arrivals_ KUBE_GUARDED_BY(mu_) = 0;
+  std::string last_peer_ KUBE_GUARDED_BY(mu_);  // that had its turn
   // Entries that are out of date stay: they say that a token was good once.
   LruMap<User> users_ KUBE_GUARDED_BY(mu_);  // who were allowed something
   // Who were not, or not yet. Every pod has a token of a user, and tenants can make more of them.
@@ -107,6 +127,7 @@ class RequestGuard {
   LruMap<Access> allowed_ KUBE_GUARDED_BY(mu_);
   LruMap<Access> refused_ KUBE_GUARDED_BY(mu_);
   LruMap<Allowance> allowances_ KUBE_GUARDED_BY(mu_);
+  LruMap<Record> connections_ KUBE_GUARDED_BY(mu_);
   Thread thread_;
 };
 

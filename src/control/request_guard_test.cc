@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "client/scripted_transport_test_util.h"
 #include "kube/base/fake_clock.h"
+#include "kube/base/thread.h"
 #include "kube/codec/json.h"
 #include "kube/transport/http_transport.h"
 
@@ -19,6 +23,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Context Soon() { return Context::Background().WithTimeout(seconds(60)); }
+
+bool Eventually(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
 
 // A guarded server before a scripted API server.
 class RequestGuardTest : public ::testing::Test {
@@ -37,7 +50,7 @@ class RequestGuardTest : public ::testing::Test {
     server_ = serve::HttpServer::Start({.io_threads = 1}, [this](const std::shared_ptr<serve::HttpExchange>& exchange) {
                 guard_->Serve(exchange, [](const std::shared_ptr<serve::HttpExchange>& e) { e->Reply({.body = "secret numbers"}); });
               }).value();
-    ours_ = MakeHttpTransport({.base_url = "http://127.0.0.1:" + std::to_string(server_->port())}).value();
+    ours_ = Connect();
   }
 
   Result<HttpResponse> Review(const HttpRequest& request) {
@@ -69,13 +82,21 @@ class RequestGuardTest : public ::testing::Test {
     return response;
   }
 
+  // A connection of its own.
+  std::shared_ptr<Transport> Connect() const {
+    return MakeHttpTransport({.base_url = "http://127.0.0.1:" + std::to_string(server_->port())}).value();
+  }
   // "200 body"
   std::string Get(const std::string& authorization, const std::string& path = "/metrics", const std::string& method = "GET") const {
+    return GetOn(*ours_, authorization, path, method);
+  }
+  static std::string GetOn(Transport& connection, const std::string& authorization, const std::string& path = "/metrics",
+                           const std::string& method = "GET") {
     HttpRequest request;
     request.method = method;
     request.target = path;
     if (!authorization.empty()) request.headers.Add("Authorization", authorization);
-    const Result<HttpResponse> answer = ours_->RoundTrip(Soon(), std::move(request));
+    const Result<HttpResponse> answer = connection.RoundTrip(Soon(), std::move(request));
     return answer ? std::to_string(answer->code) + " " + answer->body : answer.error().ToString();
   }
   std::vector<std::string> asked() {
@@ -217,8 +238,8 @@ TEST_F(RequestGuardTest, APeerCausesAFewReviewsInASecond) {
   asked();
   int refused = 0;
   for (int i = 0; i < 200; ++i) refused += Get("Bearer bad" + std::to_string(i)).starts_with("429 ") ? 1 : 0;
-  EXPECT_EQ(asked().size(), 19U);  // one of 20 was for the good token
-  EXPECT_EQ(refused, 181);
+  EXPECT_EQ(asked().size(), 20U);  // the good token cost nothing
+  EXPECT_EQ(refused, 180);
   EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
   // Out of date, it is asked for again, whatever the peer has left.
   clock_->Advance(seconds(60));
@@ -230,6 +251,65 @@ TEST_F(RequestGuardTest, APeerCausesAFewReviewsInASecond) {
   clock_->Advance(seconds(1));
   for (int i = 0; i < 6; ++i) (void)Get("Bearer bad" + std::to_string(i));
   EXPECT_EQ(asked().size(), 5U);
+}
+
+// Eight connections from the scraper's own address show made-up tokens, and use up what the address may cost.
+TEST_F(RequestGuardTest, ANewTokenIsReviewedBesideMadeUpOnes) {
+  Begin({.limits = {.refusals_per_connection = 1}});
+  std::vector<std::shared_ptr<Transport>> attackers;
+  for (int i = 0; i < 8; ++i) attackers.push_back(Connect());
+  int tries = 0;
+  const auto attack = [&] {
+    int refused = 0;
+    for (const auto& one : attackers) refused += GetOn(*one, "Bearer bad" + std::to_string(++tries)).starts_with("429 ") ? 1 : 0;
+    return refused;
+  };
+  EXPECT_EQ(attack(), 0);
+  EXPECT_EQ(attack(), 0);
+  EXPECT_EQ(attack(), 4);  // 20 at once
+  EXPECT_EQ(attack(), 8);
+  asked();
+  std::string answer;
+  Thread scraper("scraper", [&] { answer = Get("Bearer good"); });
+  ASSERT_TRUE(Eventually([&] { return guard_->waiting() == 1; }));
+  EXPECT_EQ(attack(), 8) << "they do not wait";
+  clock_->Advance(seconds(1));
+  scraper.Join();
+  EXPECT_EQ(answer, "200 secret numbers");
+  EXPECT_THAT(asked(), ElementsAre("who is good", "may prometheus get /metrics"));
+}
+
+// A scraper whose token was renewed goes before connections that were never allowed anything.
+TEST_F(RequestGuardTest, AConnectionThatWasAllowedSomethingGoesFirst) {
+  Begin({.limits = {.max_waiting_per_peer = 4, .burst_per_peer = 1}});
+  users_["renewed"] = "prometheus";
+  EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+  EXPECT_EQ(GetOn(*Connect(), "Bearer bad"), "401 Unauthorized\n");
+  asked();
+  std::atomic<int> displaced = 0;
+  std::vector<Thread> attackers;
+  for (int i = 0; i < 4; ++i) {
+    attackers.emplace_back("attacker", [this, i, &displaced] {
+      if (GetOn(*Connect(), "Bearer bad" + std::to_string(i)).starts_with("429 ")) ++displaced;
+    });
+  }
+  ASSERT_TRUE(Eventually([&] { return guard_->waiting() == 4; }));
+  EXPECT_THAT(GetOn(*Connect(), "Bearer more"), HasSubstr("429")) << "as many wait as may";
+  std::string answer;
+  Thread scraper("scraper", [&] { answer = Get("Bearer renewed"); });
+  ASSERT_TRUE(Eventually([&] { return displaced == 1; })) << "it takes the place of one of them";
+  EXPECT_THAT(asked(), ElementsAre());
+  clock_->Advance(seconds(1));
+  scraper.Join();
+  EXPECT_EQ(answer, "200 secret numbers");
+  const std::vector<std::string> reviews = asked();
+  ASSERT_FALSE(reviews.empty());
+  EXPECT_EQ(reviews[0], "who is renewed");
+  EXPECT_TRUE(Eventually([&] {
+    clock_->Advance(seconds(1));
+    return guard_->waiting() == 0;
+  }));
+  for (Thread& one : attackers) one.Join();
 }
 
 TEST_F(RequestGuardTest, LongTokensThatNobodyKnowsAreNotKept) {

@@ -49,10 +49,13 @@ struct MetricsReviewLimits {
   std::size_t remembered = 1000;
   std::size_t remembered_refusals = 256;
   std::size_t max_waiting = 100;  // requests that wait for a review; those of the peer with most are refused with 503 beyond it
-  std::size_t max_waiting_per_peer = 10;
-  // New reviews that one peer may cause in a second, and at once; more are refused with 429. Tokens that are remembered are free.
+  // Requests of one peer that wait; those of its connections with most refusals are answered with 429 beyond it.
+  std::size_t max_waiting_per_peer = 32;
+  // New reviews of one peer that may end with a refusal, in a second and at once. Further requests wait; connections that were allowed
+  // something go first, then those with fewest refusals. Tokens that are remembered are free.
   double per_second_per_peer = 5;
   double burst_per_peer = 20;
+  std::size_t refusals_per_connection = 3;  // a connection with more does not wait for its peer's next review, but gets a 429
 };
 
 struct ManagerOptions {
