@@ -20,7 +20,7 @@ struct ChildCaches {
 struct ApplyOptions {
   bool dry_run = false;
   bool routes = false;       // HTTPRoutes are managed, too
-  bool keep_routes = false;  // Ingress and HTTPRoute stay as they are
+  bool keep_routes = false;  // Ingress and HTTPRoute stay as they are, as long as the Service is the workload's own
   std::optional<kube::RestMapper> mapper{};
   ChildCaches caches{};
 };
@@ -85,6 +85,8 @@ kube::Result<kube::Changes> ApplyPlan(const kube::Context& ctx, const kube::Clie
         break;
       case kube::ChildChange::Outcome::kConflict:
         close();
+        // As far as they can be seen.
+        routes_settled = routes_settled && !options.caches.ingresses;
         break;
       case kube::ChildChange::Outcome::kFailed: {
         // An update that failed changes nothing about whose it is. A Service that cannot be decoded may be the workload's own.

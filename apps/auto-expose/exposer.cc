@@ -104,9 +104,10 @@ struct Shared {
     const Ptr<Namespace> found = namespaces && namespaces->HasSynced() ? namespaces->indexer().Get({"", ns}) : nullptr;
     return found == nullptr ? NamespacePolicy{} : NamespacePolicy::Of(found->metadata.annotations);
   }
-  // Nothing if the cache does not have the namespace yet. Errors: it is there, and cannot be read.
+  // Nothing if the cache does not have the namespace yet, or Namespaces cannot be listed. Errors: it is there, and cannot be read.
   Result<std::optional<NamespacePolicy>> PolicyOf(const Context& ctx, const String& ns) const {
-    if (!namespaces || !namespaces->HasSynced()) return std::optional<NamespacePolicy>(NamespacePolicy{});
+    if (!namespaces) return std::optional<NamespacePolicy>(NamespacePolicy{});
+    if (!namespaces->HasSynced()) return std::optional<NamespacePolicy>();
     const Result<Ptr<Namespace>> found = client.Get<Namespace>(ctx, {"", ns});
     if (found) return std::optional(NamespacePolicy::Of((*found)->metadata.annotations));
     if (kube::IsNotFound(found.error())) return std::optional<NamespacePolicy>();
@@ -236,14 +237,25 @@ class KindExposer {
     if (!of_namespace) return of_namespace.error();
     const NamespacePolicy policy = of_namespace->value_or(NamespacePolicy{});
     Plan plan = PlanFor(WorkloadOf(workload), shared_->settings, policy);
-    // What the namespace allows is not known yet: nothing is removed for that.
-    if (!*of_namespace && IsRefused(plan, "HostNotAllowed")) return Action::RequeueAfter(kLookAgainForNamespace);
     if (plan.verdict == Plan::Verdict::kIgnore) return going();
-    if (plan.verdict == Plan::Verdict::kKeep) return Keep(ctx, workload, plan, policy);
+    // What the namespace allows is not known: nothing is removed for that. If the watch is only behind, it will be known in a moment.
+    const bool unlisted = !*of_namespace && !shared_->namespaces->HasSynced();
+    if (plan.verdict == Plan::Verdict::kKeep) {
+      Result<Action> kept = Keep(ctx, workload, plan, policy, of_namespace->has_value());
+      if (!kept || *of_namespace) return kept;
+      return Action::RequeueAfter(unlisted ? kLookAgainForKind : kLookAgainForNamespace);
+    }
+    const bool undecided = !*of_namespace && IsRefusedForHostOnly(plan);
+    if (undecided && !unlisted) return Action::RequeueAfter(kLookAgainForNamespace);
 
     // Without a list of what is there nobody knows which hosts are in use.
     const bool blind = (plan.ingress && !shared_->ingresses.HasSynced()) || (plan.route && !shared_->routes->HasSynced());
-    if (blind) {
+    if (undecided) {
+      std::erase_if(plan.problems, IsHostRefusal);
+      plan.problems.push_back({"Failed", "Namespaces cannot be listed: they are not allowed. Which hosts the annotation " +
+                                             std::string(kAllowHostsAnnotation) +
+                                             " of this namespace gives to it is not known, so its Ingress or HTTPRoute stays as it is"});
+    } else if (blind) {
       const char* what = plan.route ? "HTTPRoutes (httproutes.gateway.networking.k8s.io)" : "Ingresses (ingresses.networking.k8s.io)";
       plan.problems.push_back({"Failed", std::string(what) +
                                              " cannot be listed: they are not installed or not allowed. The hosts in use are " +
@@ -258,11 +270,11 @@ class KindExposer {
     }
     for (const Problem& problem : plan.problems) Warn(workload, problem);
 
-    const Result<kube::Changes> changes = ApplyPlan(ctx, shared_->client, workload, plan, Options(workload, blind));
+    const Result<kube::Changes> changes = ApplyPlan(ctx, shared_->client, workload, plan, Options(workload, blind || undecided));
     if (!changes) return changes.error();
     Result<Action> reported = Report(workload, plan, *changes);
     if (!reported) return reported;
-    if (blind) return Action::RequeueAfter(kLookAgainForKind);
+    if (blind || undecided) return Action::RequeueAfter(kLookAgainForKind);
     if (IsRefused(plan, "HostConflict")) return Action::RequeueAfter(kLookAgainForClaim);
     return reported;
   }
@@ -287,6 +299,13 @@ class KindExposer {
                        [&](const T& item) { return item.metadata.uid == uid && item.metadata.deletion_timestamp.IsZero(); });
   }
 
+  static bool IsHostRefusal(const Problem& problem) { return problem.refused && problem.reason == "HostNotAllowed"; }
+  // With another host it would have its Ingress or route.
+  static bool IsRefusedForHostOnly(const Plan& plan) {
+    return IsRefused(plan, "HostNotAllowed") && std::none_of(plan.problems.begin(), plan.problems.end(), [](const Problem& p) {
+             return p.refused && !IsHostRefusal(p) && p.reason != "ServiceTypeNotAllowed";
+           });
+  }
   static bool IsRefused(const Plan& plan, std::string_view reason) {
     return std::any_of(plan.problems.begin(), plan.problems.end(), [&](const Problem& p) { return p.refused && p.reason == reason; });
   }
@@ -341,8 +360,8 @@ class KindExposer {
   }
 
   // The annotations make no sense: the children stay as they are, as far as the policy allows them, and nothing leads to a Service that is
-  // not the workload's own. Its claim stays, too.
-  Result<Action> Keep(const Context& ctx, const T& workload, Plan& plan, const NamespacePolicy& policy) const {
+  // not the workload's own. Its claim stays, too. `policy_is_known`: if not, no host is refused.
+  Result<Action> Keep(const Context& ctx, const T& workload, Plan& plan, const NamespacePolicy& policy, bool policy_is_known) const {
     const Workload plain = WorkloadOf(workload);
     const Settings& settings = shared_->settings;
     const ObjectKey key{workload.metadata.namespace_, String(ChildName(workload.metadata.name))};
@@ -376,6 +395,7 @@ class KindExposer {
       if (!route && !kube::IsNotFound(route.error())) return route.error();
       if (route) add(RefusedOf(*route, plain, settings, policy));
     }
+    if (!policy_is_known) std::erase_if(refused, IsHostRefusal);
     plan.problems.insert(plan.problems.end(), refused.begin(), refused.end());
     for (const Problem& problem : plan.problems) Warn(workload, problem);
     if (own && refused.empty()) return Action::Done();

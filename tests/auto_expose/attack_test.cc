@@ -269,6 +269,38 @@ TEST_P(AutoExposeAttackTest, ANamespaceGivesHostsAndTakesThemAway) {
   EXPECT_TRUE(Evil([&] { return Goes<Ingress>("web"); }));
 }
 
+// An upgrade with the role of an earlier version: what the Namespace gives is there, and cannot be read.
+TEST_P(AutoExposeAttackTest, WhileNamespacesCannotBeListedNoHostIsRefused) {
+  settings_.ingress_class = "public";
+  const Result<Namespace> patched = client_->Patch<Namespace>(
+      Patient(), {"", String(victim_)},
+      kube::Patch::Merge(R"({"metadata":{"annotations":{"auto-expose.kubexx.dev/allow-hosts":"*.)" + domain_ + R"("}}})"));
+  ASSERT_TRUE(patched) << patched.error().ToString();
+  Start();
+  const String uid = Victim("vanity");
+  forbidden_ = "/api/v1/namespaces";
+  Start();  // anew
+  EXPECT_TRUE(Told("web", "Warning Failed", "Namespaces cannot be listed"));
+  ASSERT_TRUE(Reconciled("web"));
+  EXPECT_TRUE(Stands(uid));
+  // A host that may be allowed is not given either; the rest is.
+  Create(MakeDeployment("other", HostYaml("second")));
+  EXPECT_TRUE(Appears<Service>("other"));
+  EXPECT_TRUE(Told("other", "Warning Failed", "Namespaces cannot be listed"));
+  EXPECT_FALSE(Get<Ingress>("other"));
+  Create(MakeDeployment("plain"));
+  EXPECT_TRUE(Appears<Ingress>("plain"));
+  // Not even while the annotations cannot be understood.
+  Patch<Deployment>("web", Annotation("port", "nonsense"));
+  EXPECT_TRUE(Told("web", "Warning InvalidAnnotation"));
+  ASSERT_TRUE(Reconciled("web"));
+  EXPECT_TRUE(Stands(uid));
+  // What no namespace can allow goes.
+  Patch<Deployment>("web",
+                    R"({"metadata":{"annotations":{"auto-expose.kubexx.dev/port":null,"auto-expose.kubexx.dev/ingress-class":"x"}}})");
+  EXPECT_TRUE(Goes<Ingress>("web"));
+}
+
 TEST_P(AutoExposeAttackTest, WithoutADomainPathsOfOthersAreRefused) {
   settings_.domain = "";
   Start();

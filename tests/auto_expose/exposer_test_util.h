@@ -45,6 +45,20 @@ inline std::pair<std::string, std::int32_t> Backend(const Ingress& ingress) {
   return service ? std::pair(service->name.str(), service->port.number) : std::pair<std::string, std::int32_t>();
 }
 
+// Answers 403 to requests of one path.
+class ForbiddingTransport : public kube::TransportDecorator {
+ public:
+  ForbiddingTransport(std::shared_ptr<kube::Transport> next, std::string path)
+      : TransportDecorator(std::move(next)), path_(std::move(path)) {}
+  Result<kube::HttpResponse> RoundTrip(const Context& ctx, kube::HttpRequest request) override {
+    if (request.target != path_ && !request.target.starts_with(path_ + "?")) return next().RoundTrip(ctx, std::move(request));
+    return kube::Error({.kind = kube::ErrorKind::kApi, .http_code = 403, .reason = "Forbidden", .message = path_ + " is forbidden"});
+  }
+
+ private:
+  const std::string path_;
+};
+
 class AutoExposeServerTest : public kube::internal::ServerTest {
  protected:
   void SetUp() override {
@@ -71,9 +85,10 @@ class AutoExposeServerTest : public kube::internal::ServerTest {
     options.informers.ns = watched_;
     options.preflight = kube::Preflight::kSkip;
     options.informers.watch_list = wrap_ == nullptr;
-    const auto wrap = [requests = requests_, gate = gate_,
+    const auto wrap = [requests = requests_, gate = gate_, forbidden = forbidden_,
                        inner = wrap_](std::shared_ptr<kube::Transport> next) -> std::shared_ptr<kube::Transport> {
       if (inner) next = inner(std::move(next));
+      if (!forbidden.empty()) next = std::make_shared<ForbiddingTransport>(std::move(next), forbidden);
       return std::make_shared<kube::LateWatches>(std::make_shared<kube::internal::CountingTransport>(std::move(next), requests), gate);
     };
     manager_ = std::make_unique<kube::Manager>(NewClient({.wrap_transport = wrap}), options);
@@ -187,7 +202,8 @@ spec:
 
   Settings settings_;
   std::string ns_;
-  std::string watched_;  // all that auto-expose sees; empty: everything
+  std::string watched_;    // all that auto-expose sees; empty: everything
+  std::string forbidden_;  // a path that its role does not allow, "/api/v1/namespaces"; empty: it may do all
   std::optional<Client> client_;
   std::shared_ptr<kube::internal::RequestCount> requests_ = std::make_shared<kube::internal::RequestCount>();
   // What else the requests of auto-expose go through; with it the first state comes as lists, not as streams.
