@@ -128,6 +128,10 @@ std::vector<Problem> RefusedOf(const Ingress& ingress, const kube::DynamicObject
     problems.push_back(Refusal("IngressClassNotAllowed", "ingress class", ingress_class));
   }
   const std::vector<std::string> secrets{TemplateSecret(workload, settings), ChildName(workload.metadata.name) + "-tls", ""};
+  if (ingress.spec.tls.empty() && (!policy.AllowsIssuer("", false) || !policy.AllowsIssuer("", true) ||
+                                   !policy.AllowsTlsSecret("", workload.metadata.name, {TemplateSecret(workload, settings)}))) {
+    problems.push_back(Refusal("TlsSecretNotAllowed", "TLS secret", ""));
+  }
   for (const kube::networking::v1::IngressTLS& tls : ingress.spec.tls) {
     if (!policy.AllowsTlsSecret(tls.secret_name, workload.metadata.name, secrets)) {
       problems.push_back(Refusal("TlsSecretNotAllowed", "TLS secret", tls.secret_name));

@@ -166,12 +166,25 @@ void ReadTls(const Workload& workload, const Settings& settings, const Policy& p
   };
   set("issuer", issuer, false);
   set("cluster-issuer", cluster_issuer, true);
+  // No issuer at all, in the place of the operator's.
+  if (own_issuer && issuer.empty() && cluster_issuer.empty()) {
+    for (const bool cluster : {false, true}) {
+      if (policy.AllowsIssuer("", cluster)) continue;
+      annotations.Refuse(
+          annotations.Find("issuer") != nullptr ? "issuer" : "cluster-issuer", "IssuerNotAllowed", "",
+          std::string("it drops the operator's; --allow-") + (cluster ? "cluster-issuers" : "issuers") + "='*' permits that");
+    }
+  }
+  const std::string own_secret = TemplateSecret(workload, settings);
   route.tls_secret = Fill(annotations.Get("tls-secret", settings.tls_secret), workload, settings);
   if (route.tls_secret.empty()) {
     if (!issuer.empty() || !cluster_issuer.empty()) route.tls_secret = ChildName(workload.metadata.name) + "-tls";
+    if (!own_secret.empty() && !policy.AllowsTlsSecret(route.tls_secret, workload.metadata.name, {own_secret})) {
+      annotations.Refuse("tls-secret", "TlsSecretNotAllowed", "", "it drops the operator's; --allow-tls-secrets='*' permits that");
+    }
   } else if (Result<void> valid = kube::ValidateDnsSubdomain(route.tls_secret); !valid) {
     annotations.Bad("tls-secret", valid.error().message());
-  } else if (!policy.AllowsTlsSecret(route.tls_secret, workload.metadata.name, {TemplateSecret(workload, settings)})) {
+  } else if (!policy.AllowsTlsSecret(route.tls_secret, workload.metadata.name, {own_secret})) {
     annotations.Refuse("tls-secret", "TlsSecretNotAllowed", route.tls_secret, "the operator allows names with --allow-tls-secrets");
   }
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "children.h"
 #include "kube/codec/json.h"
 #include "kube/codec/yaml.h"
 #include "ports.h"
@@ -396,6 +397,56 @@ TEST(AutoExposePlan, WhatTheSettingsSayAnywayIsNoDemand) {
   EXPECT_TRUE(plan.ingress);
   // Another value of the operator's own annotation is.
   EXPECT_FALSE(PlanWith(R"({auto-expose.kubexx.dev/ingress-annotations: "a.example.com/x: '2'"})", settings).ingress);
+}
+
+// An empty value is a demand, too: it would switch off the operator's TLS.
+TEST(AutoExposePlan, AnEmptyValueDoesNotDropWhatTheOperatorSets) {
+  struct Case {
+    const char* annotations;
+    std::string Settings::*setting;
+    const char* reason;
+  };
+  for (const Case& one : {Case{R"({auto-expose.kubexx.dev/cluster-issuer: ""})", &Settings::cluster_issuer, "IssuerNotAllowed"},
+                          Case{R"({auto-expose.kubexx.dev/issuer: ""})", &Settings::cluster_issuer, "IssuerNotAllowed"},
+                          Case{R"({auto-expose.kubexx.dev/cluster-issuer: ""})", &Settings::issuer, "IssuerNotAllowed"},
+                          Case{R"({auto-expose.kubexx.dev/issuer: ""})", &Settings::issuer, "IssuerNotAllowed"},
+                          Case{R"({auto-expose.kubexx.dev/tls-secret: ""})", &Settings::tls_secret, "TlsSecretNotAllowed"},
+                          Case{R"({auto-expose.kubexx.dev/ingress-class: ""})", &Settings::ingress_class, "IngressClassNotAllowed"}}) {
+    SCOPED_TRACE(one.annotations);
+    Settings settings = WithDomain();
+    EXPECT_TRUE(PlanWith(one.annotations, settings).ingress);
+    settings.*one.setting = "corp";
+    const Plan plan = PlanWith(one.annotations, settings);
+    EXPECT_FALSE(plan.ingress);
+    ASSERT_EQ(plan.problems.size(), 1U);
+    EXPECT_EQ(plan.problems[0].reason, one.reason);
+    EXPECT_TRUE(plan.problems[0].refused);
+    settings.allowed.cluster_issuers = settings.allowed.issuers = settings.allowed.tls_secrets = settings.allowed.ingress_classes = {"*"};
+    EXPECT_TRUE(PlanWith(one.annotations, settings).ingress);
+  }
+  // With a certificate of the operator's issuer, the secret still is not the operator's.
+  Settings settings = WithDomain();
+  settings.tls_secret = "corp";
+  settings.cluster_issuer = "ca";
+  EXPECT_FALSE(PlanWith(R"({auto-expose.kubexx.dev/tls-secret: ""})", settings).ingress);
+  settings.allowed.tls_secrets = {"{name}-tls"};
+  EXPECT_TRUE(PlanWith(R"({auto-expose.kubexx.dev/tls-secret: ""})", settings).ingress);
+}
+
+// Nor does an Ingress without TLS outlive the operator's decision for it behind malformed annotations.
+TEST(AutoExposePlan, AnIngressWithoutTlsIsRefusedIfTheSettingsHaveIt) {
+  Settings settings = WithDomain();
+  const Workload workload = WorkloadOf(MakeDeployment());
+  const Plan plan = PlanFor(workload, settings);
+  ASSERT_TRUE(plan.ingress);
+  const kube::DynamicObject live = kube::ToDynamic(*plan.ingress).value();
+  EXPECT_THAT(RefusedOf(*plan.ingress, live, workload, settings, {}, false), IsEmpty());
+  settings.cluster_issuer = "corp-ca";
+  const std::vector<Problem> refused = RefusedOf(*plan.ingress, live, workload, settings, {}, false);
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0].reason, "TlsSecretNotAllowed");
+  settings.allowed.cluster_issuers = {"*"};
+  EXPECT_THAT(RefusedOf(*plan.ingress, live, workload, settings, {}, false), IsEmpty());
 }
 
 TEST(AutoExposePlan, WithoutADomainPathsStayBelowTheNamespace) {
