@@ -78,6 +78,8 @@ std::vector<Claim> ClaimsOf(const Ingress& ingress) {
     }
     for (const kube::networking::v1::HTTPIngressPath& path : rule.http->paths) add(host, path.path.empty() ? "/" : path.path.str());
   }
+  // Last: auto-expose makes none, so the first claim of its own Ingresses is the rule's.
+  if (ingress.spec.default_backend) add("", "/");
   return claims;
 }
 

@@ -103,6 +103,20 @@ TEST_F(AutoExposeClaims, HandMadeObjectsHold) {
   EXPECT_EQ(Take(Who("bank", "web"), {"a.org", "/y"}), "");
 }
 
+TEST_F(AutoExposeClaims, ADefaultBackendHoldsTheRootOfAnyHost) {
+  kube::networking::v1::Ingress ingress;
+  EXPECT_TRUE(ClaimsOf(ingress).empty());
+  ingress.spec.default_backend = kube::networking::v1::IngressBackend();
+  ASSERT_EQ(ClaimsOf(ingress).size(), 1U);
+  HandMade("infra", "landing", ClaimsOf(ingress).front());
+  EXPECT_EQ(Take(Who("shop", "web"), {"", "/"}), "Ingress infra/landing");
+  EXPECT_EQ(Take(Who("shop", "web"), {"", "/shop/web"}), "");
+  kube::networking::v1::IngressRule rule;
+  rule.host = "a.org";
+  ingress.spec.rules.push_back(rule);
+  EXPECT_EQ(ClaimsOf(ingress), (std::vector<Claim>{{"a.org", "/"}, {"", "/"}}));
+}
+
 TEST_F(AutoExposeClaims, AHolderStaysOneWhateverOthersMake) {
   const Claimant web = Who("shop", "web");
   EXPECT_EQ(Take(web, {"a.org", "/"}), "");
