@@ -203,7 +203,11 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, c
     if (holder.key.ns == self.key.ns && holder.key.name == ChildName(self.key.name)) return false;
     if (!Conflict(ns, claim, holder.key.ns.view(), holder.claim, shared_host_)) return false;
     Blocker blocker{.what = holder.kind + " " + holder.key.ToString(), .ns = holder.key.ns.str(), .owner = holder.owner};
-    if (!has(holder.key.ns.view(), holder.claim)) {
+    // Whatever auto-expose granted is on the board. The rest was made by people, who cannot keep a namespace from what the operator gave
+    // it.
+    const bool beside = holder.key.ns != self.key.ns &&
+                        (claim.given == Given::kByName || (claim.given == Given::kByPattern && holder.claim.host != claim.host));
+    if (!beside && !has(holder.key.ns.view(), holder.claim)) {
       found = std::move(blocker);
       return true;
     }

@@ -170,9 +170,33 @@ TEST_F(AutoExposeClaims, AWildcardOfOthersDoesNotReachIntoAZone) {
   HandMade("infra", "landing", {"*.example.com", "/"});
   EXPECT_EQ(Take(Who("shop", "web"), {"web.shop.example.com", "/", true}), "");
   EXPECT_EQ(Take(Who("shop", "vanity"), {"vanity.example.com", "/"}), "Ingress infra/landing");
-  HandMade("evil", "exact", {"api.shop.example.com", "/"});
-  EXPECT_EQ(Take(Who("shop", "api"), {"api.shop.example.com", "/", true}), "Ingress evil/exact");
   EXPECT_EQ(Take(Who("evil", "web", 1), {"*.shop.example.com", "/"}), "Deployment shop/web");
+}
+
+// Nor does an object with just that host, of a class that nobody serves.
+TEST_F(AutoExposeClaims, NobodyHoldsWhatTheOperatorGaveToAnotherNamespace) {
+  HandMade("evil", "exact", {"api.shop.example.com", "/"});
+  HandMade("evil", "wild", {"*.org", "/"});
+  // One that looks like auto-expose's, with an owner.
+  const Claimant fake = Who("evil", "fake");
+  holders_.push_back({"Ingress", {"evil", "fake"}, Owner(fake), fake.uid, {"api.shop.example.com", "/"}});
+  const ClaimBoard::Answer zone = board_.Take(Who("shop", "api"), {"api.shop.example.com", "/", true, Given::kByName}, Sources());
+  EXPECT_FALSE(zone.blocker);
+  ASSERT_TRUE(zone.contested);
+  EXPECT_EQ(zone.contested->what, "Ingress evil/exact");
+  const ClaimBoard::Answer given = board_.Take(Who("shop", "vanity"), {"vanity.org", "/", false, Given::kByName}, Sources());
+  EXPECT_FALSE(given.blocker);
+  EXPECT_TRUE(given.contested);
+  EXPECT_EQ(Take(Who("bank", "other"), {"other.org", "/"}), "Ingress evil/wild");
+  // A pattern for many hosts outdoes wildcards, and not those who have just that host.
+  HandMade("bank", "site", {"site.org", "/"});
+  EXPECT_EQ(Take(Who("shop", "new"), {"new.org", "/", false, Given::kByPattern}), "");
+  EXPECT_EQ(Take(Who("shop", "site"), {"site.org", "/", false, Given::kByPattern}), "Ingress bank/site");
+  // Between two namespaces that the operator gave the host to, the first one has it.
+  EXPECT_EQ(Take(Who("bank", "vanity"), {"vanity.org", "/", false, Given::kByName}), "Deployment shop/vanity");
+  // In the same namespace people are trusted.
+  HandMade("shop", "own", {"own.shop.example.com", "/"});
+  EXPECT_EQ(Take(Who("shop", "own-too"), {"own.shop.example.com", "/", true, Given::kByName}), "Ingress shop/own");
 }
 
 class AutoExposeSharedHost : public AutoExposeClaims, public ::testing::WithParamInterface<const char*> {};

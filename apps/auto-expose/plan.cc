@@ -388,7 +388,9 @@ Plan PlanFor(const Workload& workload, const Settings& settings, const Namespace
   plan.verdict = Plan::Verdict::kExpose;
   plan.problems = std::move(annotations).refusals();
   const kube::core::v1::ServicePort* http = HttpPort(service);
-  if (routed && http != nullptr) plan.wish = Claim{route.host, route.path, policy.InZone(route.host, route.path)};
+  if (routed && http != nullptr) {
+    plan.wish = Claim{route.host, route.path, policy.InZone(route.host, route.path), policy.GivenTo(route.host, route.path)};
+  }
   if (routed && http != nullptr && allowed) {
     if (settings.exposure == Exposure::kGateway) {
       plan.route = MakeHttpRoute(workload, settings, route, *http);

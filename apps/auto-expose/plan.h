@@ -65,6 +65,8 @@ struct Claim {
   std::string path{};
   // The operator gave it to the claimant's namespace: only who has just this host and path is in the way, and no wildcard.
   bool in_zone = false;
+  // Of Ingresses and routes that people make by hand in other namespaces, these are not in the way.
+  Given given = Given::kNo;
   friend bool operator==(const Claim& a, const Claim& b) { return a.host == b.host && a.path == b.path; }
 };
 

@@ -318,6 +318,7 @@ TEST(AutoExposePlan, TheClaimIsHostAndPathWhateverTheClass) {
   settings.allowed.ingress_classes = {"*"};
   const Plan plan = PlanWith(R"({auto-expose.kubexx.dev/host: "a.{namespace}.{domain}", auto-expose.kubexx.dev/path: /x})", settings);
   EXPECT_EQ(plan.claim, (Claim{"a.shop.example.com", "/x"}));
+  EXPECT_TRUE(plan.claim->in_zone && plan.claim->given == Given::kByName);
   const Plan other = PlanWith(
       R"({auto-expose.kubexx.dev/host: a.shop.example.com, auto-expose.kubexx.dev/path: /x, auto-expose.kubexx.dev/ingress-class: other})",
       settings);

@@ -191,6 +191,15 @@ bool Policy::InZone(std::string_view host, std::string_view path) const {
   return path == zone || path.starts_with(zone + "/");
 }
 
+Given Policy::GivenTo(std::string_view host, std::string_view path) const {
+  if (InZone(host, path)) return Given::kByName;
+  Given given = Given::kNo;
+  for (const HostPattern& pattern : of_namespace_.hosts) {
+    if (pattern.Matches(host)) given = std::max(given, pattern.exact() ? Given::kByName : Given::kByPattern);
+  }
+  return given;
+}
+
 bool Policy::IsShared(std::string_view host) const { return host.empty() || (shared_ && host == *shared_); }
 
 bool Policy::AllowsClass(std::string_view name) const {

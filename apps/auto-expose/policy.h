@@ -15,6 +15,7 @@
 // Thread safety: immutable after construction.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,6 +71,13 @@ struct NamespacePolicy {
 // The one host that all workloads share, if the template has neither {name} nor {namespace}; empty without a domain.
 std::optional<std::string> SharedHost(const Settings& settings);
 
+// How far the operator gave a host to one namespace.
+enum class Given : std::uint8_t {
+  kNo,
+  kByPattern,  // a pattern of the Namespace's annotation matches it: objects with just this host hold it still, wildcards do not
+  kByName,     // it is in the zone, or the annotation names it in full: no object of another namespace holds it
+};
+
 class Policy {
  public:
   Policy(const Settings& settings, std::string_view ns, NamespacePolicy of_namespace = {});
@@ -80,6 +88,7 @@ class Policy {
   bool AllowsPath(std::string_view host, std::string_view path, std::string_view own) const;
   // Whether host and path lie in what the operator gave to this namespace alone: its zone, or "/{namespace}/" on a shared host.
   bool InZone(std::string_view host, std::string_view path) const;
+  Given GivenTo(std::string_view host, std::string_view path) const;
   bool AllowsClass(std::string_view name) const;
   bool AllowsServiceType(std::string_view type) const;
   bool AllowsIssuer(std::string_view name, bool cluster) const;

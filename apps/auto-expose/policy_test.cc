@@ -118,6 +118,19 @@ TEST(AutoExposePolicy, APatternForAllReachesIntoNobodysZone) {
                   .AllowsHost("web.bank.example.com", ""));
 }
 
+TEST(AutoExposePolicy, WhatTheOperatorGaveToOneNamespace) {
+  Settings settings = With();
+  settings.allowed.hosts = {"**"};
+  const Policy policy(settings, "shop", NamespacePolicy::Of({{"auto-expose.kubexx.dev/allow-hosts", "*.b.org,x.b.org"}}));
+  EXPECT_EQ(policy.GivenTo("web.shop.example.com", "/"), Given::kByName);
+  EXPECT_EQ(policy.GivenTo("x.b.org", "/"), Given::kByName);
+  EXPECT_EQ(policy.GivenTo("y.b.org", "/"), Given::kByPattern);
+  EXPECT_EQ(policy.GivenTo("a.org", "/"), Given::kNo);
+  settings.host = "apps.{domain}";
+  EXPECT_EQ(Policy(settings, "shop").GivenTo("apps.example.com", "/shop/web"), Given::kByName);
+  EXPECT_EQ(Policy(settings, "shop").GivenTo("apps.example.com", "/web"), Given::kNo);
+}
+
 TEST(AutoExposePolicy, PatternsMayHaveTheNamespace) {
   Settings settings = With();
   settings.allowed.hosts = {"{namespace}.apps.{domain}", "*.{namespace}.org"};

@@ -221,17 +221,16 @@ TEST(AutoExposeProgram, PlanSaysWhatIsRefused) {
   EXPECT_THAT(plan.err, HasSubstr("Deployment default/web: HostNotAllowed: "));
   EXPECT_THAT(plan.out, Not(HasSubstr("kind: Ingress")));
   EXPECT_EQ(Program({"plan", "-f", "-", "--domain", "example.com", "--allow-hosts=shop.org"}, web).code, 0);
-  // A Namespace among the documents allows it, and an Ingress of somebody else has it.
+  // A Namespace among the documents allows it.
   const std::string ns =
       "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, annotations: {auto-expose.kubexx.dev/allow-hosts: shop.org}}\n---\n";
   const Outcome allowed = Program({"plan", "-f", "-", "--domain", "example.com"}, ns + web);
   EXPECT_EQ(allowed.code, 0) << allowed.err;
   EXPECT_THAT(allowed.out, HasSubstr("host: shop.org"));
-  const Outcome held = Program({"plan", "-f", "-", "--domain", "example.com"},
-                               ns +
-                                   "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: x, namespace: bank}\n"
-                                   "spec: {rules: [{host: shop.org}]}\n---\n" +
-                                   web);
+  // All namespaces may have it, and an Ingress of another one does.
+  const std::string taken =
+      "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: x, namespace: bank}\nspec: {rules: [{host: shop.org}]}\n---\n";
+  const Outcome held = Program({"plan", "-f", "-", "--domain", "example.com", "--allow-hosts=shop.org"}, taken + web);
   EXPECT_EQ(held.code, 1);
   EXPECT_THAT(held.err, HasSubstr("HostConflict: http://shop.org/ belongs to Ingress bank/x"));
 }

@@ -501,6 +501,17 @@ TEST_P(AutoExposeAttackTest, AHandMadeCopyTakesNothing) {
   EXPECT_TRUE(Stands(uid));
 }
 
+// No Ingress by hand, of a class that nobody serves, keeps another namespace from its own hosts.
+TEST_P(AutoExposeAttackTest, AHandMadeIngressHoldsNoHostOfAnothersZone) {
+  Ingress hostage = MakeIngress(evil_, "hostage", "web." + victim_ + "." + domain_);
+  hostage.spec.ingress_class_name = "no-such-class";
+  ASSERT_TRUE(client_->Create(Patient(), hostage));
+  Start();
+  Create(MakeDeployment("web"));
+  EXPECT_TRUE(Appears<Ingress>("web"));
+  EXPECT_TRUE(Told("web", "Warning HostContested"));
+}
+
 TEST_P(AutoExposeAttackTest, AHandMadeHttpRouteHoldsItsHost) {
   const auto crd = kube::FromYaml<kube::apiextensions::v1::CustomResourceDefinition>(R"(
 metadata: {name: httproutes.gateway.networking.k8s.io, annotations: {api-approved.kubernetes.io: unapproved for a test}}
