@@ -35,17 +35,27 @@ void InformerCore::KeepUndecodable(std::vector<ObjectRef>& objects, std::vector<
   const std::size_t unnamed = static_cast<std::size_t>(
       std::count_if(undecodable.begin(), undecodable.end(), [](const UndecodableObject& object) { return !object.named(); }));
 
-  // An object that is there twice, once in a way that can be decoded, can be decoded.
+  // An object that is there twice, once in a way that can be decoded, can be decoded, unless that version is the older one.
+  std::set<ObjectKey> outdated;
   std::vector<ObjectKey> listed;
   if (unnamed > 0) listed.reserve(objects.size());
   for (const ObjectRef& object : objects) {
     ObjectKey key = form_.Key(object.get());
-    named.erase(key);
+    if (const auto found = named.find(key); found != named.end()) {
+      const std::optional<std::uint64_t> good = VersionNumber(form_.ResourceVersion(object.get()).view());
+      const std::optional<std::uint64_t> bad = VersionNumber(found->second->resource_version.view());
+      if (good && bad && *good < *bad) {
+        outdated.insert(key);
+      } else {
+        named.erase(found);
+      }
+    }
     if (unnamed > 0) listed.push_back(std::move(key));
   }
   std::erase_if(undecodable, [&](const UndecodableObject& object) { return object.named() && !named.contains(object.key); });
 
   for (const auto& [key, object] : named) {
+    if (outdated.contains(key)) continue;
     ObjectRef last = store_->Get(key.ns.view(), key.name.view());
     // One of the same name that was created since is another object: the one that is here is gone.
     if (last != nullptr && !IsAnother(last, object->uid)) objects.push_back(std::move(last));

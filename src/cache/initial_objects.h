@@ -22,26 +22,23 @@ class InitialObjects {
   // In the place of the one with the same key, where there is one.
   void Set(ObjectRef object) {
     if ((objects_.size() + 1) * 8 > slots_.size() * 7) Grow();
-    Slot& slot = Find(object.get());
+    const String& ns = form_.Namespace(object.get());
+    const String& name = form_.Name(object.get());
+    Slot& slot = Find(ns, name);
     if (slot.at != kNone) {
       objects_[slot.at] = std::move(object);
       return;
     }
-    slot = {Hash(object.get()), static_cast<std::uint32_t>(objects_.size())};
+    slot = {Hash(ns, name), static_cast<std::uint32_t>(objects_.size())};
     objects_.push_back(std::move(object));
   }
-  // The one with this key. Looks at all of them.
+  // The one with this key.
   void Erase(const ObjectKey& key) {
-    for (ObjectRef& object : objects_) {
-      if (object != nullptr && form_.Name(object.get()) == key.name && form_.Namespace(object.get()) == key.ns) object = nullptr;
-    }
-  }
-  // The one with the key of `object`.
-  void Erase(const void* object) {
     if (slots_.empty()) return;
     // The slot stays: searches for others go on behind it.
-    if (const Slot& slot = Find(object); slot.at != kNone) objects_[slot.at] = nullptr;
+    if (const Slot& slot = Find(key.ns, key.name); slot.at != kNone) objects_[slot.at] = nullptr;
   }
+  void Erase(const void* object) { Erase(form_.Key(object)); }
   // All, in the order in which they came first.
   std::vector<ObjectRef> Take() && {
     std::vector<Slot>().swap(slots_);
@@ -57,17 +54,17 @@ class InitialObjects {
     std::uint32_t at = kNone;
   };
 
-  std::uint32_t Hash(const void* object) const {
-    return static_cast<std::uint32_t>(KeyedHash::Of(form_.Namespace(object).view(), form_.Name(object).view()));
+  static std::uint32_t Hash(const String& ns, const String& name) {
+    return static_cast<std::uint32_t>(KeyedHash::Of(ns.view(), name.view()));
   }
-  // That of the object with the same key, or a free one.
-  Slot& Find(const void* object) {
-    const std::uint32_t hash = Hash(object);
+  // That of the object with this key, or a free one.
+  Slot& Find(const String& ns, const String& name) {
+    const std::uint32_t hash = Hash(ns, name);
     const std::size_t mask = slots_.size() - 1;
     std::size_t i = hash & mask;
     for (; slots_[i].at != kNone; i = (i + 1) & mask) {
       const void* const other = slots_[i].hash == hash ? objects_[slots_[i].at].get() : nullptr;
-      if (other != nullptr && form_.Name(other) == form_.Name(object) && form_.Namespace(other) == form_.Namespace(object)) break;
+      if (other != nullptr && form_.Name(other) == name && form_.Namespace(other) == ns) break;
     }
     return slots_[i];
   }

@@ -52,8 +52,12 @@ TEST(InitialObjectsTest, IsAsAMapOverManyChanges) {
   for (int i = 0; i < 20'000; ++i) {
     const std::string name = "pod-" + std::to_string(random() % 3000);
     const ObjectRef pod = MakePod({.name = name});
-    if (random() % 4 == 0) {
-      objects.Erase(pod.get());
+    if (const unsigned dice = random() % 4; dice == 0) {
+      if (random() % 2 == 0) {
+        objects.Erase(pod.get());
+      } else {
+        objects.Erase(ObjectForm::Of<Pod>().Key(pod.get()));
+      }
       expected.erase(name);
     } else {
       objects.Set(pod);

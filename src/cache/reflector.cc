@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cache/reflector_impl.h"
+#include "client/raw_object.h"
 #include "kube/base/metrics.h"
 
 namespace kube::internal {
@@ -67,9 +68,6 @@ std::optional<Error> Reflector::Impl::Round(const Context& ctx) {
         break;
       case Streamed::kStopped:
         return std::nullopt;
-      case Streamed::kFailed:
-        FailRound(Phase::kList, *error);
-        return error;
       case Streamed::kFallBack:
         list = true;
         break;
@@ -227,6 +225,16 @@ UndecodableObject Reflector::Impl::Placed(UndecodableObject object) const {
 void Reflector::Impl::LearnScope(const void* object) {
   // What objects say counts more than the struct, which somebody may have declared in another way.
   if (!namespaced_ || !*namespaced_) namespaced_ = !form_.Namespace(object).empty();
+}
+
+std::optional<UndecodableObject> Reflector::Impl::Refused(void* object) const {
+  if (!options_.transform) return std::nullopt;
+  // Before the transform, which may have changed these as well.
+  UndecodableObject out{.key = form_.Key(object), .uid = form_.Uid(object), .resource_version = form_.ResourceVersion(object)};
+  const Result<void> transformed = Transform(object);
+  if (transformed) return std::nullopt;
+  out.error = OneLine(Error::Decode("transform: " + transformed.error().message()));
+  return out;
 }
 
 Result<void> Reflector::Impl::Transform(void* object) const {

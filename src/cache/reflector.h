@@ -79,8 +79,8 @@ struct ReflectorOptions {
   std::chrono::nanoseconds internal_error_retry{};
   // 0: no resyncs. Asked before every wait, for it may change while the reflector runs.
   std::function<std::chrono::nanoseconds()> resync_period{};
-  // Run once for each object, before anybody sees it. An error (or exception) drops an event, and fails a list. A deletion is never
-  // dropped: it goes on with the object as it came.
+  // Run once for each object, before anybody sees it. One that it refuses (by an error or exception) counts as undecodable. A deletion is
+  // a deletion all the same, and goes on with the object as it came.
   std::function<Result<void>(void*)> transform{};
   // Called once for each failed round, before the wait; quick. Besides the log. Not for what ends a watch that was open, nor for a
   // server that refuses connections or is too busy to watch: status() and the log have that.

@@ -58,7 +58,7 @@ class Reflector::Impl {
     Kind kind = Kind::kEnded;
     std::optional<Error> error{};  // of kFailed
   };
-  enum class Streamed : std::uint8_t { kSynced, kStopped, kFallBack, kFailed };
+  enum class Streamed : std::uint8_t { kSynced, kStopped, kFallBack };
   // What an error was about: a list that works again says nothing about watches.
   enum class Phase : std::uint8_t { kList, kOpen, kWatch };
   struct Trouble {
@@ -90,6 +90,8 @@ class Reflector::Impl {
   // Without a key that no object of this collection can have.
   UndecodableObject Placed(UndecodableObject object) const;
   void LearnScope(const void* object);
+  // Transforms it. What the transform refuses is there, but cannot be used: this is what it was then.
+  std::optional<UndecodableObject> Refused(void* object) const;
   Result<void> Transform(void* object) const;
   // Null: none.
   std::optional<Clock::TimePoint> ResyncDue();

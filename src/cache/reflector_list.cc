@@ -57,8 +57,9 @@ std::optional<Error> Reflector::Impl::List(const Context& ctx) {
       continue;
     }
     LearnScope(object.get());
-    if (Result<void> transformed = Transform(object.get()); !transformed) {
-      return transformed.error().WithContext("transform " + form_.Key(object.get()).ToString());
+    if (std::optional<UndecodableObject> refused = Refused(object.get())) {
+      listed.undecodable.push_back(*std::move(refused));
+      continue;
     }
     objects.push_back(std::move(object));
   }

@@ -99,7 +99,6 @@ Reflector::Impl::Streamed Reflector::Impl::StreamList(const Context& ctx, std::u
       Close(watch);
       if (ending.kind == Ending::Kind::kStopped) return Streamed::kStopped;
       error = ending.error;
-      if (error && error->kind() == ErrorKind::kUserCode) return Streamed::kFailed;
       if (!error && short_watch) {
         error = TransportError(transport_reason::kUnexpectedEof, "the watch ended within a second without an event");
       }
@@ -162,9 +161,9 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnInitialEvent(WatchEven
     initial.objects.Erase(object.get());
     return std::nullopt;
   }
-  if (Result<void> transformed = Transform(object.get()); !transformed) {
-    const Error& error = transformed.error();
-    return Failed(Error(ErrorKind::kUserCode, error.message()).WithContext("transform " + form_.Key(object.get()).ToString()));
+  if (std::optional<UndecodableObject> refused = Refused(object.get())) {
+    initial.undecodable.insert_or_assign(refused->key, *std::move(refused));
+    return std::nullopt;
   }
   initial.objects.Set(std::move(object));
   return std::nullopt;
@@ -351,8 +350,9 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnUndecodable(WatchEvent
     return std::nullopt;
   }
   if (watch.ordered && !version.empty()) initial->resource_version = version;
-  if (type != WatchEventType::kAdded) initial->objects.Erase(object.key);
+  // A version that came before stays beside the mark: it is the last good one.
   if (deleted) {
+    initial->objects.Erase(object.key);
     initial->undecodable.erase(object.key);
   } else {
     initial->undecodable.insert_or_assign(object.key, std::move(object));
@@ -365,15 +365,15 @@ void Reflector::Impl::OnEvent(WatchEventType type, NewObject object, OpenWatch& 
   if (type == WatchEventType::kBookmark) {
     if (!version.empty()) sink_.Bookmark(version.str());
   } else {
-    const Result<void> transformed = Transform(object.get());
-    if (!transformed) {
-      const ObjectKey key = form_.Key(object.get());
-      options_.log.Error(transformed.error(), "The transform failed for an event", {{"key", key.ToString()}, {"type", ToString(type)}});
+    std::optional<UndecodableObject> refused = Refused(object.get());
+    if (refused) {
+      options_.log.V(4).Info("The transform failed for an event",
+                             {{"key", refused->key.ToString()}, {"type", ToString(type)}, {"err", refused->error}});
     }
     if (type == WatchEventType::kDeleted) {
       sink_.Delete(std::move(object));
-    } else if (!transformed) {
-      // Dropped. The version moves on all the same: the event would not get better by coming again.
+    } else if (refused) {
+      sink_.Undecodable(*std::move(refused), false);
     } else if (type == WatchEventType::kAdded) {
       sink_.Add(std::move(object));
     } else {

@@ -274,7 +274,7 @@ TEST_F(ReflectorWatchTest, AWatchThatIsNeverAnsweredIsGivenUp) {
 
 // ---- Transforms ----
 
-TEST_F(ReflectorWatchTest, ATransformThatFailsDropsTheEventAndTheVersionMovesOn) {
+TEST_F(ReflectorWatchTest, WhatATransformRefusesIsUndecodableAndTheVersionMovesOn) {
   options_.transform = [](void* object) -> Result<void> {
     const std::string name = static_cast<Pod*>(object)->metadata.name.str();
     if (name == "bad") return Error::Invalid("not this one");
@@ -289,8 +289,8 @@ TEST_F(ReflectorWatchTest, ATransformThatFailsDropsTheEventAndTheVersionMovesOn)
   ASSERT_TRUE(watch->WaitDrained());
   EXPECT_EQ(sink_.content(), (Content{{"default/a", "1"}}));
   EXPECT_EQ(reflector_->last_resource_version(), "13");
-  EXPECT_EQ(log_->Count("The transform failed for an event"), 3U);
-  EXPECT_EQ(log_->Count("oops"), 1U);
+  EXPECT_THAT(sink_.calls(),
+              ElementsAre("replace 1 @10", "undecodable default/bad", "undecodable default/worse", "undecodable default/worst"));
 }
 
 TEST_F(ReflectorWatchTest, ADeletionGoesThroughEvenWhereItsTransformFails) {
@@ -306,22 +306,31 @@ TEST_F(ReflectorWatchTest, ADeletionGoesThroughEvenWhereItsTransformFails) {
   EXPECT_THAT(sink_.content(), IsEmpty());
 }
 
-TEST_F(ReflectorWatchTest, ATransformThatFailsFailsAListAndAStream) {
+TEST_F(ReflectorWatchTest, ATransformThatRefusesAnObjectStopsNeitherListNorStream) {
   for (const bool streamed : {false, true}) {
     SCOPED_TRACE(streamed);
     auto source = std::make_shared<ScriptedSource>();
     RecordingSink sink;
     ReflectorOptions options = options_;
     options.watch_list = streamed;
-    options.transform = [](void*) -> Result<void> { throw std::runtime_error("oops"); };
+    options.transform = [](void* object) -> Result<void> {
+      Pod& pod = *static_cast<Pod*>(object);
+      if (pod.metadata.name != "bad") return {};
+      pod.metadata.name = "half done";
+      throw std::runtime_error("oops");
+    };
     Reflector reflector(source, sink, options);
-    source->AddList(PageOf<Pod>({PodAt("a", "1")}, "10"));
-    source->AddWatch()->Added(PodAt("a", "1"));
-    const std::optional<Error> error = reflector.ListAndWatch(ctx_);
-    ASSERT_TRUE(error);
-    EXPECT_EQ(error->ToString(), "transform default/a: the transform threw: oops");
-    EXPECT_THAT(sink.calls(), IsEmpty());
-    EXPECT_THAT(source->requests(), SizeIs(1)) << "the same objects would come again";
+    source->AddList(PageOf<Pod>({PodAt("a", "1"), PodAt("bad", "2")}, "10"));
+    const auto watch = source->AddWatch();
+    if (streamed) {
+      watch->Added(PodAt("a", "1"));
+      watch->Added(PodAt("bad", "2"));
+      watch->Synced("10");
+    }
+    watch->Fail(Expired());
+    EXPECT_FALSE(reflector.ListAndWatch(ctx_));
+    EXPECT_THAT(sink.calls(), ElementsAre("replace 1 @10"));
+    EXPECT_THAT(sink.skipped(), ElementsAre("default/bad"));
   }
 }
 

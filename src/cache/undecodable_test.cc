@@ -192,7 +192,7 @@ TEST_F(UndecodableTest, OfAStreamedList) {
   informer_->Start(ctx_);
   ASSERT_TRUE(informer_->WaitForSync(Soon()));
   ASSERT_TRUE(watch->WaitDrained());
-  EXPECT_THAT(Listed(), UnorderedElementsAre("a@1", "c@5"));
+  EXPECT_THAT(Listed(), UnorderedElementsAre("a@1", "c@5", "e@7")) << "the version before stays";
   EXPECT_EQ(Get("b"), "undecodable");
   EXPECT_EQ(Get("c"), "5");
   EXPECT_EQ(Get("d"), "not found");
@@ -475,6 +475,30 @@ TEST_F(UndecodableTest, TheVersionMovesOn) {
   EXPECT_EQ(informer_->status().reflector.resource_version, "17");
   EXPECT_TRUE(informer_->WaitUntilSeen(Soon(), {"default", "b"}, "17")) << "who waits for a write of it does not wait for ever";
   EXPECT_EQ(informer_->status().reflector.failures, 0U);
+}
+
+TEST_F(UndecodableTest, WhatATransformRefusesIsNotServedAsFresh) {
+  List({PodAt("a", "1"), PodAt("b", "2")}, "10", {});
+  auto watch = source_->AddWatch();
+  informer_.emplace(SharedInformer<Pod>(std::make_shared<InformerHandle>(std::make_shared<InformerCore>(
+      source_, ObjectForm::Of<Pod>(), Gvr{"", "v1", "pods"}, InformerOptions{.watch_list = false}, metrics_))));
+  ASSERT_TRUE(informer_->Transform([](Pod& pod) -> Result<void> {
+    if (pod.metadata.labels.Get("bad") == "yes") return Error::Invalid("not this one");
+    return {};
+  }));
+  informer_->Start(ctx_);
+  ASSERT_TRUE(informer_->WaitForSync(Soon()));
+  Pod bad = PodAt("b", "11");
+  bad.metadata.labels["bad"] = "yes";
+  watch->Modified(bad);
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(informer_->lister().Get({"default", "b"}).error().message(), "default/b cannot be decoded: transform: not this one");
+  watch = ListAgain(*watch, {PodAt("a", "1"), bad}, "20", {});
+  EXPECT_THAT(Listed(), UnorderedElementsAre("a@1", "b@2"));
+  EXPECT_EQ(Get("b"), "undecodable");
+  watch->Modified(PodAt("b", "21"));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(Get("b"), "21");
 }
 
 TEST_F(UndecodableTest, TwoInformersKeepTheirOwn) {

@@ -122,17 +122,6 @@ bool IsName(std::string_view text, std::size_t most) {
          std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '/'; });
 }
 
-std::string OneLine(const Error& why) {
-  std::string text = why.message();
-  if (text.size() > kMostErrorBytes) {
-    text.resize(kMostErrorBytes - 3);
-    text += "...";
-  }
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  return text;
-}
-
 // Only what can be true is kept. `whole`: all of the metadata was read. What is left of half of them may be another object's key.
 UndecodableObject Checked(UndecodableObject object, bool whole, const Error& why) {
   if (!whole || !IsName(object.key.ns.view(), kMostNameBytes)) object.key = {};
@@ -238,6 +227,17 @@ UndecodableObject IdentifyProtobuf(std::string_view object, const Error& why) {
     if (!whole) break;
   }
   return Checked(std::move(out), whole, why);
+}
+
+std::string OneLine(const Error& why) {
+  std::string text = why.message();
+  if (text.size() > kMostErrorBytes) {
+    text.resize(kMostErrorBytes - 3);
+    text += "...";
+  }
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return text;
 }
 
 Error UndecodableError(const UndecodableObject& object) {

@@ -27,6 +27,9 @@ UndecodableObject IdentifyJson(std::string_view object, const Error& why);
 // With or without an envelope.
 UndecodableObject IdentifyProtobuf(std::string_view object, const Error& why);
 
+// The message, in one line of at most 512 bytes.
+std::string OneLine(const Error& why);
+
 // What a reader of the object gets: "ns/name cannot be decoded: spec.replicas: expected an integer".
 Error UndecodableError(const UndecodableObject& object);
 
