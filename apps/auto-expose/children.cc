@@ -64,6 +64,17 @@ void CheckClaims(const std::vector<Claim>& claims, const Workload& workload, con
 
 }  // namespace
 
+std::vector<Claim> ClaimsOfIngress(const kube::Value& ingress) {
+  Ingress plain;
+  for (const kube::Value& rule : ingress["spec"]["rules"].list()) {
+    kube::networking::v1::HTTPIngressRuleValue http;
+    for (const kube::Value& path : rule["http"]["paths"].list()) http.paths.push_back({.path = path["path"].string_value()});
+    plain.spec.rules.push_back({.host = rule["host"].string_value(), .http = std::move(http)});
+  }
+  if (ingress["spec"]["defaultBackend"].is_object()) plain.spec.default_backend.Mutable();
+  return ClaimsOf(plain);
+}
+
 std::vector<Claim> ClaimsOf(const Ingress& ingress) {
   std::vector<Claim> claims;
   std::set<std::pair<std::string, std::string>> known;

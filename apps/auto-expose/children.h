@@ -19,6 +19,8 @@ inline constexpr const char* kSet = "auto-expose";  // of kube::DesiredState
 // The hosts and paths, each pair once; hosts are normal. A bounded number of each object.
 std::vector<Claim> ClaimsOf(const kube::networking::v1::Ingress& ingress);
 std::vector<Claim> ClaimsOf(const kube::DynamicObject& route);
+// The same of an Ingress that cannot be decoded: what has the wrong shape is left out.
+std::vector<Claim> ClaimsOfIngress(const kube::Value& ingress);
 
 // The workload that controls an object of auto-expose; none if another program or a person made the object.
 struct ChildOwner {

@@ -22,6 +22,7 @@
 #include "kube/control/event_recorder.h"
 #include "kube/meta/owner_reference.h"
 #include "plan.h"
+#include "unreadable.h"
 
 namespace auto_expose {
 namespace {
@@ -95,6 +96,7 @@ struct Shared {
       rivals{};
   std::map<String, std::function<Result<bool>(const Context& ctx, const ChildOwner& owner)>> gone_of_kind{};
   GoneWorkloads gone{};
+  UnreadableHolders unreadable{};
   kube::Mutex seed_mu{};
   bool ingresses_seeded KUBE_GUARDED_BY(seed_mu) = false;
   bool routes_seeded KUBE_GUARDED_BY(seed_mu) = false;
@@ -151,6 +153,19 @@ struct Shared {
         }
       }
     }
+    for (const ClaimBoard::Holder& holder : unreadable.HoldersOf(claim)) {
+      if (visit(holder)) return;
+    }
+  }
+  // Before a claim is granted: which hosts do objects have that the caches cannot decode.
+  Result<void> ReadUnreadable(const Context& ctx) {
+    std::vector<UnreadableHolders::Source> sources;
+    sources.push_back({"Ingress", kube::GvrOf<Ingress>(), *ingresses.indexer().store(), ClaimsOfIngress});
+    if (routes) {
+      const auto claims = [](const kube::Value& route) { return ClaimsOf(kube::DynamicObject(route)); };
+      sources.push_back({"HTTPRoute", kHttpRoutes, *routes->indexer().store(), claims});
+    }
+    return unreadable.Refresh(ctx, client, sources);
   }
 
   // Once the caches are complete: who has an Ingress or a route now holds its claim. Later only grants count, so that nobody gets a claim
@@ -313,6 +328,9 @@ class KindExposer {
   // Takes the claim of the plan, or takes Ingress and route out of it.
   Result<void> TakeClaim(const Context& ctx, const T& workload, Plan& plan) const {
     const Claimant self = Claimant::Of(WorkloadOf(workload));
+    if (shared_->board.Held(self.kind, self.key) != plan.claim) {
+      if (Result<void> read = shared_->ReadUnreadable(ctx); !read) return read;
+    }
     std::set<std::string> gone;
     for (;;) {
       const ClaimBoard::Answer answer = shared_->board.Take(self, *plan.claim, shared_->Sources(), gone);

@@ -66,6 +66,24 @@ TEST_P(AutoExposeUndecodableTest, AServiceThatCannotBeDecodedClosesNoIngress) {
   EXPECT_EQ(Get<Ingress>("malformed")->metadata.uid, malformed);
 }
 
+TEST_P(AutoExposeUndecodableTest, AnIngressThatCannotBeDecodedKeepsItsHost) {
+  const std::string host = "shop." + ns_ + ".example.com";
+  const Result<Ingress> by_hand =
+      kube::FromYaml<Ingress>("metadata: {name: by-hand, namespace: " + ns_ + ", labels: {spoil: \"yes\"}}\nspec: {rules: [{host: " + host +
+                              ", http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: any, port: {number: 80}}}}]}}]}\n");
+  ASSERT_TRUE(by_hand) << by_hand.error().ToString();
+  const Result<Ingress> made = client_->Create(Patient(), *by_hand);
+  ASSERT_TRUE(made) << made.error().ToString();
+  StartSpoiled();
+  Create(MakeDeployment("web", "{auto-expose.kubexx.dev/host: " + host + "}"));
+  EXPECT_TRUE(Told("web", "Warning HostConflict", "Ingress " + ns_ + "/by-hand"));
+  ASSERT_TRUE(Reconciled("web"));
+  EXPECT_FALSE(Get<Ingress>("web"));
+  // It keeps nobody from other hosts.
+  Create(MakeDeployment("other"));
+  EXPECT_TRUE(Appears<Ingress>("other"));
+}
+
 INSTANTIATE_SERVERS(AutoExposeUndecodableTest);
 
 }  // namespace

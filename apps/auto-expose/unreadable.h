@@ -1,0 +1,47 @@
+// The hosts of Ingresses and HTTPRoutes that a cache cannot decode, and of which it has no earlier version. Such objects are in no index,
+// and hold their hosts all the same: their JSON is read from the server, and hosts and paths taken from it, whatever shape the rest has.
+//
+// An object whose JSON cannot be read either holds nothing. Otherwise one object of one tenant would stop all grants.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "claims.h"
+#include "kube/base/mutex.h"
+#include "kube/cache/indexer.h"
+#include "kube/client/client.h"
+
+namespace auto_expose {
+
+// Thread safety: all functions from any thread.
+// Cost: one request for each version of such an object; at most eight objects of a namespace and 64 in all count.
+class UnreadableHolders {
+ public:
+  struct Source {
+    std::string kind{};  // Ingress, HTTPRoute
+    kube::Gvr gvr{};
+    const kube::internal::Store& store;
+    std::function<std::vector<Claim>(const kube::Value& object)> claims{};
+  };
+  // Reads the objects that are undecodable now. Errors: those of the requests.
+  kube::Result<void> Refresh(const kube::Context& ctx, const kube::Client& client, const std::vector<Source>& sources);
+  // Those whose hosts overlap with the claim's, one entry for each of their claims. As of the last Refresh.
+  std::vector<ClaimBoard::Holder> HoldersOf(const Claim& claim) const;
+
+ private:
+  struct Known {
+    kube::String uid{};
+    kube::String resource_version{};
+    std::vector<Claim> claims{};
+  };
+  using Objects = std::map<std::pair<std::string, kube::ObjectKey>, Known>;  // by kind and key
+
+  mutable kube::Mutex mu_;
+  Objects objects_ KUBE_GUARDED_BY(mu_);
+};
+
+}  // namespace auto_expose
