@@ -86,6 +86,15 @@ TEST(HttpLimitsTest, Http2IsOffByDefault) {
   EXPECT_EQ(Fetch({.url = UrlOf(*both, "/", true), .http2 = true, .ca_pem = Pki().ca_pem}).http_version, 2);
 }
 
+// The health and the metrics port of a program with a memory limit of 128 MiB, of which it needs about 28 MiB itself.
+TEST(HttpLimitsTest, TwoPortsTakeAThirdOfTheMemory) {
+  const HttpLimits limits;
+  const std::size_t kernel = limits.max_connections * 2 * (limits.send_buffer_bytes + limits.receive_buffer_bytes);
+  EXPECT_LE(2 * (limits.max_bytes + kernel), (std::size_t{128} << 20) / 3);
+  EXPECT_LT(limits.max_bytes_per_peer, limits.max_bytes);
+  EXPECT_LT(limits.max_connections_per_peer, limits.max_connections);
+}
+
 TEST(HttpLimitsTest, RequestsAreSmallByDefault) {
   const auto server = Start({.http2 = true}, [](const Exchange& exchange) {
     exchange->Reply({.body = exchange->request().body_too_large ? "too large" : "fits"});

@@ -9,6 +9,7 @@ HttpLimits HttpLimits::ForWebhooks() {
   HttpLimits limits;
   limits.max_body_bytes = std::size_t{7} << 20;
   limits.receive_buffer_bytes = 0;
+  limits.max_connections = 256;
   limits.max_bytes = std::size_t{96} << 20;
   limits.max_bytes_per_peer = std::size_t{64} << 20;
   return limits;

@@ -37,11 +37,11 @@ struct KUBE_EXPORT HttpLimits {
   // ---- All connections ----
   // A peer is an IPv4 address or an IPv6 /64. When a limit is reached, the newcomer is let in, and the connection without an answer for the
   // longest time is closed: of the same peer if that has too many, else of the peer with most.
-  std::size_t max_connections = 256;
+  std::size_t max_connections = 128;
   std::size_t max_connections_per_peer = 32;
   // Bytes held for clients: requests, answers that were not taken yet, buffers, and an allowance for TLS and HTTP/2. Beyond it, the
   // connections that hold most are closed. Exceeded for a moment, by what one read of a connection brings: up to max_streams answers.
-  std::size_t max_bytes = std::size_t{12} << 20;
+  std::size_t max_bytes = std::size_t{8} << 20;
   std::size_t max_bytes_per_peer = std::size_t{4} << 20;
 
   // Admission and conversion webhooks: bodies of up to 7 MiB, from few peers.
