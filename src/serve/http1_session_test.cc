@@ -11,8 +11,31 @@
 #include "kube/serve/http_server.h"
 #include "serve/session.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KUBE_SANITIZED_HEAP 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define KUBE_SANITIZED_HEAP 1
+#endif
+#endif
+#ifdef KUBE_SANITIZED_HEAP
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // not every compiler comes with the header
+#else
+#include <malloc.h>
+#endif
+
 namespace kube::serve {
 namespace {
+
+// Of this process, as the allocator counts.
+std::size_t AllocatedBytes() {
+#ifdef KUBE_SANITIZED_HEAP
+  return __sanitizer_get_current_allocated_bytes();
+#else
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#endif
+}
 
 constexpr std::string_view kBegin = "GET /healthz HTTP/1.1\r\nHost:a\r\n";
 
@@ -79,6 +102,43 @@ TEST_F(Http1SessionTest, AHeadInPiecesHasTheSameLimit) {
   for (int i = 0; i < 17; ++i) session->Receive(line);
   EXPECT_TRUE(Output(*session).starts_with("HTTP/1.1 431 "));
   session->Close();
+}
+
+// The gauge of bytes held, and every limit on it, is no less than what is allocated.
+TEST_F(Http1SessionTest, HeldBytesCoverWhatIsAllocated) {
+  struct Head {
+    std::string what;
+    std::string text;
+    std::size_t pieces;
+  };
+  std::string distinct(kBegin);
+  for (int i = 0; i < 300; ++i) distinct += "name-" + std::to_string(i) + ": v\r\n";
+  const std::string value(900, 'x');
+  const std::vector<Head> heads = {{"short headers", Lines(440, "a:\r\n"), std::size_t{1} << 16},
+                                   {"short headers, one by one", Lines(440, "a:\r\n"), 4},
+                                   {"short headers, byte by byte", Lines(440, "a:\r\n"), 1},
+                                   {"distinct headers", distinct, 100},
+                                   {"long headers", Lines(15, "x: " + value + "\r\n"), 1000},
+                                   {"one header", std::string(kBegin) + "x: " + std::string(15000, 'x'), 1000},
+                                   {"a target", "GET /" + std::string(15000, 'x'), 1000},
+                                   {"nothing", "", 1}};
+  for (const Head& head : heads) {
+    constexpr std::size_t kSessions = 64;
+    std::vector<std::unique_ptr<Session>> sessions;
+    sessions.reserve(kSessions);
+    const std::size_t before = AllocatedBytes();
+    std::size_t held = 0;
+    for (std::size_t i = 0; i < kSessions; ++i) {
+      sessions.push_back(Make());
+      for (std::string_view rest = head.text; !rest.empty(); rest.remove_prefix(std::min(head.pieces, rest.size())))
+        sessions.back()->Receive(rest.substr(0, head.pieces));
+      EXPECT_EQ(sessions.back()->ending(), Session::Ending::kNone) << head.what;
+      held += sessions.back()->held_bytes();
+    }
+    const std::size_t after = AllocatedBytes();
+    EXPECT_GE(held + 1024, after - std::min(before, after)) << head.what;
+    for (const auto& session : sessions) session->Close();
+  }
 }
 
 // What follows a head is not counted with it: the next requests of a pipeline, and bodies.
