@@ -62,6 +62,10 @@ void CheckClaims(const std::vector<Claim>& claims, const Workload& workload, con
   }
 }
 
+bool SameOwner(const kube::meta::v1::ObjectMeta& a, const kube::meta::v1::ObjectMeta& b) {
+  return a.owner_references == b.owner_references && a.labels.Get(kSetLabel) == b.labels.Get(kSetLabel);
+}
+
 }  // namespace
 
 std::vector<Claim> ClaimsOfIngress(const kube::Value& ingress) {
@@ -129,6 +133,14 @@ std::optional<ChildOwner> OwnerOf(const kube::meta::v1::ObjectMeta& child) {
 bool IsControlledBy(const kube::meta::v1::ObjectMeta& child, const String& uid) {
   const kube::meta::v1::OwnerReference* controller = kube::FindController(child.owner_references);
   return controller != nullptr && controller->uid == uid;
+}
+
+bool HoldsTheSame(const Ingress& before, const Ingress& after) {
+  return SameOwner(before.metadata, after.metadata) && ClaimsOf(before) == ClaimsOf(after);
+}
+
+bool HoldsTheSame(const kube::DynamicObject& before, const kube::DynamicObject& after) {
+  return SameOwner(before.metadata(), after.metadata()) && ClaimsOf(before) == ClaimsOf(after);
 }
 
 std::vector<Problem> RefusedOf(const Ingress& ingress, const kube::DynamicObject& live, const Workload& workload, const Settings& settings,

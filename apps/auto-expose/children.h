@@ -32,6 +32,10 @@ std::optional<ChildOwner> OwnerOf(const kube::meta::v1::ObjectMeta& child);
 // Whether the object's controller is this workload.
 bool IsControlledBy(const kube::meta::v1::ObjectMeta& child, const kube::String& uid);
 
+// Whether an update leaves the claims of an object, and whose it is, as they were.
+bool HoldsTheSame(const kube::networking::v1::Ingress& before, const kube::networking::v1::Ingress& after);
+bool HoldsTheSame(const kube::DynamicObject& before, const kube::DynamicObject& after);
+
 // What the policy refuses of a workload's children as they are now. Asked when the workload's annotations cannot be understood, so that
 // what was made under another policy does not outlive it. `live` of an Ingress or route is the whole object of the server: its
 // managedFields tell which annotations are auto-expose's. Those of others are not its concern; without managedFields all are taken for its

@@ -294,6 +294,19 @@ void ClaimBoard::Erase(const Id& id) {
   grants_.erase(found);
 }
 
+std::optional<Claim> GivenUp(const Workload& before, const Workload* after, const Settings& settings, const NamespacePolicy& of_namespace) {
+  const kube::meta::v1::ObjectMeta& was = before.metadata;
+  if (after != nullptr) {
+    const kube::meta::v1::ObjectMeta& is = after->metadata;
+    const bool same = was.uid == is.uid && was.generation == is.generation && was.generation != 0 && was.labels == is.labels &&
+                      was.annotations == is.annotations && was.deletion_timestamp.IsZero() == is.deletion_timestamp.IsZero();
+    if (same || !was.deletion_timestamp.IsZero()) return std::nullopt;
+  }
+  std::optional<Claim> had = PlanFor(before, settings, of_namespace).claim;
+  if (!had || after == nullptr || was.uid != after->metadata.uid || !after->metadata.deletion_timestamp.IsZero()) return had;
+  return PlanFor(*after, settings, of_namespace).claim == had ? std::nullopt : had;
+}
+
 void Yield(Plan& plan, const ClaimBoard::Blocker& blocker, std::string_view ns) {
   const std::string who = blocker.ns == ns ? blocker.what : "another namespace";
   plan.problems.push_back({"HostConflict",

@@ -116,6 +116,10 @@ class ClaimBoard {
   std::map<std::string, std::set<Id>> by_key_ KUBE_GUARDED_BY(mu_);
 };
 
+// What the workload could have before a change and does not ask for any more: others may have it now. `after`: null if it was deleted.
+// None for a wish that the policy refused, and for a change of anything else.
+std::optional<Claim> GivenUp(const Workload& before, const Workload* after, const Settings& settings, const NamespacePolicy& of_namespace);
+
 // Takes Ingress and route out of the plan, and says why. What another namespace has is not named to this one's people.
 void Yield(Plan& plan, const ClaimBoard::Blocker& blocker, std::string_view ns);
 

@@ -199,6 +199,67 @@ TEST_F(AutoExposeClaims, NobodyHoldsWhatTheOperatorGaveToAnotherNamespace) {
   EXPECT_EQ(Take(Who("shop", "own-too"), {"own.shop.example.com", "/", true, Given::kByName}), "Ingress shop/own");
 }
 
+// ---- who is woken
+
+Workload WorkloadAt(const char* host, std::int64_t generation) {
+  kube::apps::v1::Deployment deployment;
+  deployment.metadata.name = "web";
+  deployment.metadata.namespace_ = "shop";
+  deployment.metadata.uid = "1";
+  deployment.metadata.generation = generation;
+  if (host != nullptr) deployment.metadata.annotations = {{"auto-expose.kubexx.dev/host", host}};
+  deployment.metadata.annotations.Set("auto-expose.kubexx.dev/port", "80");
+  deployment.spec.selector = kube::meta::v1::LabelSelector{.match_labels = {{"app", "web"}}};
+  return WorkloadOf(deployment);
+}
+
+// A Deployment with a refused host *.example.com made each change of its status a pass over all workloads below it.
+TEST_F(AutoExposeClaims, OnlyWhatAWorkloadGivesUpIsNewsForOthers) {
+  Settings settings;
+  settings.domain = "example.com";
+  const auto given_up = [&](const Workload& before, const Workload& after) { return GivenUp(before, &after, settings, {}); };
+  const Workload own = WorkloadAt(nullptr, 1), wild = WorkloadAt("*.example.com", 1), other = WorkloadAt("x.shop.example.com", 1);
+  const Claim claim{"web.shop.example.com", "/"};
+  // The status, and anything else that changes no claim.
+  EXPECT_EQ(given_up(own, own), std::nullopt);
+  Workload labelled = WorkloadAt(nullptr, 2);
+  labelled.metadata.labels = {{"a", "b"}};
+  EXPECT_EQ(given_up(own, labelled), std::nullopt);
+  // What it was refused.
+  EXPECT_EQ(given_up(wild, WorkloadAt("*.com", 1)), std::nullopt);
+  EXPECT_EQ(given_up(wild, own), std::nullopt);
+  EXPECT_EQ(GivenUp(wild, nullptr, settings, {}), std::nullopt);
+  // What it had.
+  EXPECT_EQ(given_up(own, other), claim);
+  EXPECT_EQ(given_up(own, wild), claim);
+  EXPECT_EQ(GivenUp(own, nullptr, settings, {}), claim);
+  Workload going = own;
+  going.metadata.deletion_timestamp = kube::Time::FromUnix(1);
+  EXPECT_EQ(given_up(own, going), claim);
+  EXPECT_EQ(given_up(going, going), std::nullopt);
+  EXPECT_EQ(GivenUp(going, nullptr, settings, {}), claim);
+  Workload anew = own;
+  anew.metadata.uid = "2";
+  EXPECT_EQ(given_up(own, anew), claim);
+}
+
+TEST_F(AutoExposeClaims, AnIngressIsNewsIfItsClaimsOrItsOwnerChange) {
+  kube::networking::v1::Ingress before;
+  kube::networking::v1::IngressRule rule;
+  rule.host = "a.org";
+  before.spec.rules.push_back(rule);
+  kube::networking::v1::Ingress after = before;
+  after.metadata.resource_version = "2";
+  after.metadata.annotations = {{"a", "b"}};
+  EXPECT_TRUE(HoldsTheSame(before, after));
+  kube::networking::v1::Ingress owned = before;
+  owned.metadata.labels = {{"kubexx.dev/set", "auto-expose"}};
+  EXPECT_FALSE(HoldsTheSame(before, owned));
+  rule.host = "b.org";
+  after.spec.rules.push_back(rule);
+  EXPECT_FALSE(HoldsTheSame(before, after));
+}
+
 class AutoExposeSharedHost : public AutoExposeClaims, public ::testing::WithParamInterface<const char*> {};
 TEST_P(AutoExposeSharedHost, AClaimIsAPathAndAllBelowIt) {
   ClaimBoard board{std::string(GetParam())};

@@ -212,11 +212,23 @@ class KindExposer {
     }
     return {keys.begin(), keys.end()};
   }
-  // Which ones ask for something that overlaps with what this workload asks for.
+  // Which ones ask for something that overlaps with what this workload asks for and may have.
   template <typename Other>
   std::vector<ObjectKey> RivalsOf(const Other& workload) const {
-    const std::optional<Claim> wish = PlanFor(WorkloadOf(workload), shared_->settings).wish;
-    return wish ? Rivals({*wish}) : std::vector<ObjectKey>{};
+    const NamespacePolicy policy = shared_->CachedPolicyOf(workload.metadata.namespace_);
+    const std::optional<Claim> claim = PlanFor(WorkloadOf(workload), shared_->settings, policy).claim;
+    return claim ? Rivals({*claim}) : std::vector<ObjectKey>{};
+  }
+  // Whether rivals have a reason to try again. What a workload asks for anew is none: whoever holds it keeps it.
+  template <typename Other>
+  bool GivesUp(const kube::Change<Other>& change) const {
+    const bool deleted = change.kind == kube::ChangeKind::kDeleted;
+    const Ptr<Other>& before = deleted ? change.object : change.before;
+    if (before == nullptr) return false;
+    const NamespacePolicy policy = shared_->CachedPolicyOf(before->metadata.namespace_);
+    if (deleted) return GivenUp(WorkloadOf(*before), nullptr, shared_->settings, policy).has_value();
+    const Workload after = WorkloadOf(*change.object);
+    return GivenUp(WorkloadOf(*before), &after, shared_->settings, policy).has_value();
   }
   std::vector<ObjectKey> OfNamespace(const String& ns) const {
     Result<std::vector<ObjectKey>> keys = workloads_.indexer().KeysByIndex(kube::kNamespaceIndex, ns.view());
@@ -574,6 +586,12 @@ std::vector<ObjectKey> OwnerOfRoute(const kube::DynamicObject& route) {
   return {};
 }
 
+// An update of an Ingress or a route whose claims are as they were is no news for others: controllers write their status all the time.
+template <typename U>
+bool HoldsOtherwise(const kube::Change<U>& change) {
+  return change.before == nullptr || change.object == nullptr || !HoldsTheSame(*change.before, *change.object);
+}
+
 // A workload, an Ingress or a route may have, or give back, what a workload asks for.
 template <typename T>
 void WatchRivals(kube::ControllerBuilder<T>& builder, const std::shared_ptr<KindExposer<T>>& exposer, kube::Manager& manager,
@@ -581,21 +599,23 @@ void WatchRivals(kube::ControllerBuilder<T>& builder, const std::shared_ptr<Kind
   const Settings& settings = shared.settings;
   const auto watch = [&]<typename Other>(const char* name) {
     builder.template Watches<Other>([exposer](const Other& other) { return exposer->RivalsOf(other); },
-                                    {.informer = LeanOptions(manager), .name = name});
+                                    {.when = [exposer](const kube::Change<Other>& change) { return exposer->GivesUp(change); },
+                                     .informer = LeanOptions(manager),
+                                     .name = name});
   };
   if (settings.exposure == Exposure::kNone) return;
   if (settings.deployments) watch.template operator()<Deployment>("deployments with the same host");
   if (settings.stateful_sets) watch.template operator()<StatefulSet>("statefulsets with the same host");
   if (settings.daemon_sets) watch.template operator()<DaemonSet>("daemonsets with the same host");
-  builder.template Watches<Ingress>([exposer](const Ingress& ingress) { return exposer->Rivals(ClaimsOf(ingress)); },
-                                    {.informer = LeanOptions(manager), .name = "ingresses with the same host", .optional = true});
-  builder.Watches(kHttpRoutes,
-                  [exposer](const kube::DynamicObject& route) {
-                    std::vector<ObjectKey> keys = exposer->Rivals(ClaimsOf(route));
-                    for (const ObjectKey& owner : OwnerOfRoute<T>(route)) keys.push_back(owner);
-                    return keys;
-                  },
-                  {.informer = LeanOptions(manager), .optional = true});
+  builder.template Watches<Ingress>(
+      [exposer](const Ingress& ingress) { return exposer->Rivals(ClaimsOf(ingress)); },
+      {.when = HoldsOtherwise<Ingress>, .informer = LeanOptions(manager), .name = "ingresses with the same host", .optional = true});
+  builder.Watches(kHttpRoutes, OwnerOfRoute<T>, {.informer = LeanOptions(manager), .optional = true});
+  builder.Watches(kHttpRoutes, [exposer](const kube::DynamicObject& route) { return exposer->Rivals(ClaimsOf(route)); },
+                  {.when = HoldsOtherwise<kube::DynamicObject>,
+                   .informer = LeanOptions(manager),
+                   .name = "httproutes with the same host",
+                   .optional = true});
   if (!shared.namespaces) return;
   builder.template Watches<Namespace>(
       [exposer](const Namespace& ns) {

@@ -336,6 +336,31 @@ TEST_P(AutoExposeAttackTest, ManyPassesAreOneEvent) {
   });
 }
 
+// What is refused cannot be in anybody's way, so its changes are no work for others: each was a pass over all workloads below it.
+TEST_P(AutoExposeAttackTest, ARefusedHostWakesNobody) {
+  Start();
+  constexpr int kVictims = 20, kChanges = 20;
+  for (int i = 0; i < kVictims; ++i) Create(MakeDeployment("v" + std::to_string(i)));
+  for (int i = 0; i < kVictims; ++i) ASSERT_TRUE(Appears<Ingress>("v" + std::to_string(i)));
+  Evil([&] { Create(MakeDeployment("wild", HostYaml("*"))); });
+  ASSERT_TRUE(Evil([&] { return Told("wild", "Warning HostNotAllowed"); }));
+  const kube::Controller& controller = *manager_->controller("auto-expose-deployments");
+  const auto idle = [&] {
+    const kube::ControllerStatus status = controller.status(1000);
+    const auto& entries = status.queue.entries;
+    return status.active == 0 &&
+           std::all_of(entries.begin(), entries.end(), [](const auto& e) { return e.state == kube::KeyState::kWaiting; });
+  };
+  ASSERT_TRUE(Eventually(idle));
+  const std::uint64_t before = controller.status(0).runs;
+  for (int i = 0; i < kChanges; ++i) {
+    const std::uint64_t now = controller.status(0).runs;
+    Evil([&] { Patch<Deployment>("wild", R"({"metadata":{"labels":{"n":")" + std::to_string(i) + R"("}}})"); });
+    ASSERT_TRUE(Eventually([&] { return controller.status(0).runs > now && idle(); }));
+  }
+  EXPECT_LT(controller.status(0).runs - before, kChanges * kVictims / 4);
+}
+
 // ---- claims
 
 struct Grab {
