@@ -21,6 +21,7 @@
 #include "kube/control/desired_state.h"
 #include "kube/control/event_recorder.h"
 #include "kube/meta/owner_reference.h"
+#include "orphans.h"
 #include "plan.h"
 #include "unreadable.h"
 
@@ -95,6 +96,8 @@ struct Shared {
   std::vector<std::function<bool(const Claim& claim, const Claimant& self, const std::function<bool(const ClaimBoard::Rival&)>& visit)>>
       rivals{};
   std::map<String, std::function<Result<bool>(const Context& ctx, const ChildOwner& owner)>> gone_of_kind{};
+  // For each kind, from the server: whether there is a workload whose children have this name, or one with this UID.
+  std::vector<std::function<Result<bool>(const Context& ctx, const ObjectKey& child, const String& uid)>> has_owner{};
   GoneWorkloads gone{};
   UnreadableHolders unreadable{};
   kube::Mutex seed_mu{};
@@ -130,6 +133,8 @@ struct Shared {
     // True: that is enough.
     const auto show = [&](std::string_view kind, const kube::meta::v1::ObjectMeta& metadata, const auto& object) {
       if (!seen.emplace(kind, kube::KeyOf(metadata)).second) return false;
+      // Adopted or deleted soon: it holds nothing for anybody.
+      if (IsOrphan(metadata) && CoversNamespace(settings, metadata.namespace_)) return false;
       const kube::meta::v1::OwnerReference* controller = kube::FindController(metadata.owner_references);
       ClaimBoard::Holder holder{std::string(kind), kube::KeyOf(metadata), OwnerOf(metadata),
                                 controller == nullptr ? String() : controller->uid};
@@ -195,9 +200,12 @@ class KindExposer {
       : shared_(std::move(shared)), workloads_(std::move(workloads)) {}
 
   // Which workloads of this kind want the children's name.
-  std::vector<ObjectKey> ByChild(std::string_view ns, std::string_view child) const {
-    Result<std::vector<ObjectKey>> keys = workloads_.indexer().KeysByIndex(kChildIndex, ChildKey(ns, child));
-    return keys ? *std::move(keys) : std::vector<ObjectKey>{};
+  std::vector<ObjectKey> ByChild(const kube::meta::v1::ObjectMeta& child) const {
+    Result<std::vector<ObjectKey>> found = workloads_.indexer().KeysByIndex(kChildIndex, ChildKey(child.namespace_, child.name));
+    std::vector<ObjectKey> keys = found ? *std::move(found) : std::vector<ObjectKey>{};
+    // Nobody may want it any more: a pass over the missing workload removes it.
+    if (keys.empty() && IsOrphan(child)) keys.push_back(kube::KeyOf(child));
+    return keys;
   }
   // Which ones ask for something that overlaps with one of these.
   std::vector<ObjectKey> Rivals(const std::vector<Claim>& claims) const {
@@ -244,6 +252,7 @@ class KindExposer {
       if (!kube::IsNotFound(found.error())) return found.error();
       // Gone: its children go with it, they have owner references.
       shared_->board.Release(kind, request.key);
+      if (Result<void> settled = SettleOrphans(ctx, request.key, nullptr); !settled) return settled.error();
       return Action::Done();
     }
     const T& workload = **found;
@@ -265,6 +274,8 @@ class KindExposer {
     const NamespacePolicy policy = of_namespace->value_or(NamespacePolicy{});
     Plan plan = PlanFor(WorkloadOf(workload), shared_->settings, policy);
     if (plan.verdict == Plan::Verdict::kIgnore) return going();
+    const Workload plain = WorkloadOf(workload);
+    if (Result<void> settled = SettleOrphans(ctx, request.key, &plain); !settled) return settled.error();
     // What the namespace allows is not known: nothing is removed for that. If the watch is only behind, it will be known in a moment.
     const bool unlisted = !*of_namespace && !shared_->namespaces->HasSynced();
     if (plan.verdict == Plan::Verdict::kKeep) {
@@ -306,6 +317,15 @@ class KindExposer {
     return reported;
   }
 
+  // Whether the server has a workload of this kind with this UID, or with this name of its children.
+  Result<bool> HasOwner(const Context& ctx, const ObjectKey& child, const String& uid) const {
+    const kube::Client& live = shared_->client;
+    const auto found = live.Metadata(kube::GvrOf<T>()).List(ctx, {.ns = child.ns.str()});
+    if (!found) return found.error();
+    return std::any_of(found->items.begin(), found->items.end(), [&](const kube::meta::v1::PartialObjectMetadata& item) {
+      return item.metadata.uid == uid || ChildName(item.metadata.name) == child.name.view();
+    });
+  }
   // Whether the workload of a child is gone for sure. Errors: those of asking the server.
   Result<bool> IsGone(const Context& ctx, const ChildOwner& owner) const {
     const Result<Ptr<T>> found = shared_->client.template Get<T>(ctx, owner.key);
@@ -333,6 +353,32 @@ class KindExposer {
              return p.refused && !IsHostRefusal(p) && p.reason != "ServiceTypeNotAllowed";
            });
   }
+
+  // Adopts children that lost their owner reference, or deletes them if there is no workload.
+  Result<void> SettleOrphans(const Context& ctx, const ObjectKey& workload, const Workload* owner) const {
+    if (!CoversNamespace(shared_->settings, workload.ns)) return {};
+    const ObjectKey child{workload.ns, String(ChildName(workload.name))};
+    const auto has_owner = [&](const String& uid) -> Result<bool> {
+      for (const auto& of_kind : shared_->has_owner) {
+        const Result<bool> has = of_kind(ctx, child, uid);
+        if (!has || *has) return has;
+      }
+      return false;
+    };
+    const auto settle = [&](const kube::Gvr& gvr) { return SettleOrphan(ctx, shared_->client, gvr, child, owner, has_owner); };
+    if (const Ptr<kube::DynamicObject> route = shared_->routes ? shared_->routes->indexer().Get(child) : nullptr;
+        route != nullptr && IsOrphan(route->metadata())) {
+      if (Result<void> r = settle(kHttpRoutes); !r) return r;
+    }
+    if (const Ptr<Ingress> ingress = shared_->ingresses.indexer().Get(child); ingress != nullptr && IsOrphan(ingress->metadata)) {
+      if (Result<void> r = settle(kube::GvrOf<Ingress>()); !r) return r;
+    }
+    if (const Ptr<Service> service = shared_->services.indexer().Get(child); service != nullptr && IsOrphan(service->metadata)) {
+      if (Result<void> r = settle(kube::GvrOf<Service>()); !r) return r;
+    }
+    return {};
+  }
+
   static bool IsRefused(const Plan& plan, std::string_view reason) {
     return std::any_of(plan.problems.begin(), plan.problems.end(), [&](const Problem& p) { return p.refused && p.reason == reason; });
   }
@@ -610,7 +656,15 @@ void WatchRivals(kube::ControllerBuilder<T>& builder, const std::shared_ptr<Kind
   builder.template Watches<Ingress>(
       [exposer](const Ingress& ingress) { return exposer->Rivals(ClaimsOf(ingress)); },
       {.when = HoldsOtherwise<Ingress>, .informer = LeanOptions(manager), .name = "ingresses with the same host", .optional = true});
-  builder.Watches(kHttpRoutes, OwnerOfRoute<T>, {.informer = LeanOptions(manager), .optional = true});
+  builder.Watches(kHttpRoutes,
+                  [exposer](const kube::DynamicObject& route) {
+                    std::vector<ObjectKey> keys = OwnerOfRoute<T>(route);
+                    if (IsOrphan(route.metadata())) {
+                      for (const ObjectKey& owner : exposer->ByChild(route.metadata())) keys.push_back(owner);
+                    }
+                    return keys;
+                  },
+                  {.informer = LeanOptions(manager), .optional = true});
   builder.Watches(kHttpRoutes, [exposer](const kube::DynamicObject& route) { return exposer->Rivals(ClaimsOf(route)); },
                   {.when = HoldsOtherwise<kube::DynamicObject>,
                    .informer = LeanOptions(manager),
@@ -634,14 +688,18 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
     const std::shared_ptr<KindExposer<T>> locked = weak.lock();
     return locked == nullptr ? Result<bool>(false) : locked->IsGone(ctx, owner);
   });
+  shared->has_owner.push_back([weak = std::weak_ptr(exposer)](const Context& ctx, const ObjectKey& child, const String& uid) {
+    const std::shared_ptr<KindExposer<T>> locked = weak.lock();
+    return locked == nullptr ? Result<bool>(true) : locked->HasOwner(ctx, child, uid);
+  });
   kube::ControllerBuilder<T> builder = kube::ControllerFor<T>("auto-expose-" + kube::GvrOf<T>().resource.str());
   builder.For({.informer = LeanOptions(manager)})
       .template Owns<Service>({.informer = LeanOptions(manager)})
       .template Owns<Ingress>({.informer = LeanOptions(manager), .optional = true})
       // An object of somebody else with a child's name: when it goes, the child can come.
-      .template Watches<Service>([exposer](const Service& s) { return exposer->ByChild(s.metadata.namespace_, s.metadata.name); },
+      .template Watches<Service>([exposer](const Service& s) { return exposer->ByChild(s.metadata); },
                                  {.informer = LeanOptions(manager), .name = "services by name"})
-      .template Watches<Ingress>([exposer](const Ingress& i) { return exposer->ByChild(i.metadata.namespace_, i.metadata.name); },
+      .template Watches<Ingress>([exposer](const Ingress& i) { return exposer->ByChild(i.metadata); },
                                  {.informer = LeanOptions(manager), .name = "ingresses by name", .optional = true})
       .template Applies<Service, Ingress>()
       .Workers(options.workers);

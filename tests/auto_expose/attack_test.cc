@@ -568,6 +568,65 @@ spec:
   EXPECT_TRUE(client_->Delete<kube::apiextensions::v1::CustomResourceDefinition>(Patient(), {"", crd->metadata.name}));
 }
 
+// ---- what a workload leaves behind
+
+// kubectl delete --cascade=orphan: the garbage collector takes the owner references away, and the workload goes.
+TEST_P(AutoExposeAttackTest, OrphansDoNotOutliveThePolicy) {
+  OpenPolicy();
+  Start();
+  Victim("v");
+  End();
+  for (const char* kind : {"service", "ingress"}) {
+    const std::string no_owner = R"({"metadata":{"ownerReferences":null}})";
+    kind == std::string("service") ? Patch<Service>("web", no_owner) : Patch<Ingress>("web", no_owner);
+  }
+  ASSERT_TRUE(client_->Delete<Deployment>(Patient(), Key("web")));
+  settings_.allowed = {};
+  Start();
+  EXPECT_TRUE(Goes<Ingress>("web"));
+  EXPECT_TRUE(Goes<Service>("web"));
+}
+
+TEST_P(AutoExposeAttackTest, OrphansAreAdoptedAndHoldNothing) {
+  OpenPolicy();
+  Start();
+  const String uid = Victim("v");
+  const String service = Get<Service>("web")->metadata.uid;
+  // While it runs, and its workload is there.
+  const auto controlled = [&](const auto& child) { return IsControlledBy(child.metadata, Get<Deployment>("web")->metadata.uid); };
+  Patch<Ingress>("web", R"({"metadata":{"ownerReferences":null}})");
+  EXPECT_TRUE(Appears<Ingress>("web", controlled));
+  EXPECT_TRUE(Stands(uid));
+  End();
+  // Beside a new workload of that name, which asks for another host.
+  Patch<Ingress>("web", R"({"metadata":{"ownerReferences":null}})");
+  Patch<Service>("web", R"({"metadata":{"ownerReferences":null}})");
+  ASSERT_TRUE(client_->Delete<Deployment>(Patient(), Key("web")));
+  ASSERT_TRUE(Goes<Deployment>("web"));
+  Create(MakeDeployment("web", HostYaml("w")));
+  Start();
+  EXPECT_TRUE(Appears<Ingress>("web", [&](const Ingress& i) { return controlled(i) && Host(i) == "w." + domain_; }));
+  EXPECT_TRUE(Stands(uid));
+  EXPECT_TRUE(Appears<Service>("web", controlled));
+  EXPECT_EQ(Get<Service>("web")->metadata.uid, service);
+  // Or one that wants none at all.
+  End();
+  Patch<Ingress>("web", R"({"metadata":{"ownerReferences":null}})");
+  Patch<Deployment>("web", Annotation("ingress", "none"));
+  Start();
+  EXPECT_TRUE(Goes<Ingress>("web"));
+}
+
+// What a person made stays, whatever its label says.
+TEST_P(AutoExposeAttackTest, ALabelMakesNoOrphan) {
+  Ingress own = MakeIngress(victim_, "own", "own." + domain_);
+  own.metadata.labels["kubexx.dev/set"] = "auto-expose";
+  ASSERT_TRUE(client_->Create(Patient(), own));
+  Start();
+  ASSERT_TRUE(Reconciled("own"));
+  EXPECT_TRUE(Get<Ingress>("own"));
+}
+
 // ---- what is not ours
 
 TEST_P(AutoExposeAttackTest, NothingLeadsToAServiceThatWasTakenOver) {
