@@ -203,7 +203,14 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
       return false;
     }
   }
-  if (type == WatchEventType::kBookmark || !form_.Name(object).empty()) return true;
+  if (type == WatchEventType::kBookmark) return true;
+  // A cluster-scoped kind has no namespace, also in an informer of one namespace.
+  const std::string_view ns = form_.Namespace(object).view();
+  if (!options_.ns.empty() && ns != options_.ns && (!ns.empty() || namespaced_.value_or(false))) {
+    options_.log.Error("An object of another namespace came, and was skipped", {{"type", ToString(type)}});
+    return false;
+  }
+  if (!form_.Name(object).empty()) return true;
   options_.log.Error("An object without a name came, and was skipped", {{"type", ToString(type)}});
   return false;
 }
@@ -212,12 +219,12 @@ UndecodableObject Reflector::Impl::Unusable(const void* object) const {
   return {.key = form_.Name(object).empty() ? ObjectKey() : form_.Key(object),
           .uid = form_.Uid(object),
           .resource_version = form_.ResourceVersion(object),
-          .error = form_.Name(object).empty() ? "the object has no name" : "the object is of another kind"};
+          .error = form_.Name(object).empty() ? "the object has no name" : "the object is of another kind or namespace"};
 }
 
 UndecodableObject Reflector::Impl::Placed(UndecodableObject object) const {
-  const bool elsewhere =
-      options_.ns.empty() ? namespaced_ && *namespaced_ == object.key.ns.empty() : object.key.ns.view() != std::string_view(options_.ns);
+  const bool elsewhere = options_.ns.empty() || !namespaced_.value_or(true) ? namespaced_ && *namespaced_ == object.key.ns.empty()
+                                                                            : object.key.ns.view() != options_.ns;
   if (elsewhere) object.key = {};
   return object;
 }

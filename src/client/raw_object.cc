@@ -232,7 +232,9 @@ UndecodableObject IdentifyProtobuf(std::string_view object, const Error& why) {
 std::string OneLine(const Error& why) {
   std::string text = why.message();
   if (text.size() > kMostErrorBytes) {
-    text.resize(kMostErrorBytes - 3);
+    std::size_t end = kMostErrorBytes - 3;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // no half character
+    text.resize(end);
     text += "...";
   }
   std::replace_if(

@@ -216,5 +216,15 @@ TEST_F(UndecodableListTest, WhatConcernsTheListStillFailsIt) {
   EXPECT_TRUE(IsForbidden(refused.error()));
 }
 
+TEST(OneLineTest, CutsBetweenCharacters) {
+  for (std::size_t before = 0; before < 4; ++before) {
+    std::string text(before, 'x');
+    for (int i = 0; i < 300; ++i) text += "\xe2\x82\xac";  // three bytes each
+    const std::string line = OneLine(Error::Decode(text));
+    ASSERT_TRUE(line.ends_with("...")) << line;
+    EXPECT_EQ((line.size() - 3 - before) % 3, 0U) << before;
+  }
+}
+
 }  // namespace
 }  // namespace kube::internal
