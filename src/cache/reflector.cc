@@ -206,7 +206,7 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
   if (type == WatchEventType::kBookmark) return true;
   // A cluster-scoped kind has no namespace, also in an informer of one namespace.
   const std::string_view ns = form_.Namespace(object).view();
-  if (!options_.ns.empty() && ns != options_.ns && (!ns.empty() || namespaced_.value_or(false))) {
+  if (!options_.ns.empty() && ns != options_.ns && namespaced_.value_or(true)) {
     options_.log.Error("An object of another namespace came, and was skipped", {{"type", ToString(type)}});
     return false;
   }
