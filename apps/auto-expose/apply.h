@@ -11,7 +11,7 @@
 
 namespace auto_expose {
 
-// Where children are read from first; what is not set is read from the server.
+// Caches to read children from. Kinds without one are read from the server.
 struct ChildCaches {
   std::optional<kube::Lister<kube::core::v1::Service>> services{};
   std::optional<kube::Lister<kube::networking::v1::Ingress>> ingresses{};

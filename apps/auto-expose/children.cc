@@ -14,7 +14,7 @@ using kube::networking::v1::Ingress;
 
 constexpr const char* kSetLabel = "kubexx.dev/set";
 constexpr std::string_view kMarks = "kubexx.dev/";
-// Of one object. What is beyond that only its own maker misses.
+// Limit for one object. Claims beyond it are ignored.
 constexpr std::size_t kMaxClaims = 4096, kMaxPathsOfHost = 64;
 
 // The annotations that auto-expose wrote.

@@ -199,7 +199,7 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, c
   sources.holders(claim, [&](const Holder& holder) {
     if ((!holder.controller.empty() && holder.controller == self.uid) || (holder.owner && gone.count(holder.owner->uid.str()) != 0))
       return false;
-    // That a name of the workload's children is taken is told as such.
+    // A taken child name is reported as NameConflict instead.
     if (holder.key.ns == self.key.ns && holder.key.name == ChildName(self.key.name)) return false;
     if (!Conflict(ns, claim, holder.key.ns.view(), holder.claim, shared_host_)) return false;
     Blocker blocker{.what = holder.kind + " " + holder.key.ToString(), .ns = holder.key.ns.str(), .owner = holder.owner};
@@ -227,9 +227,9 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::ElderOf(const Claimant& self, con
       return false;
     }
     if (!Conflict(self.key.ns.view(), claim, rival.who.key.ns.view(), rival.claim, shared_host_)) return false;
-    // Who has the host does not wait for another namespace that lacks it.
+    // The holder of a host does not wait for another namespace that lacks it.
     if (own != nullptr && own->claim.host == claim.host && rival.who.key.ns != self.key.ns) return false;
-    // Who has it already was found as a holder, and who cannot have it is in nobody's way.
+    // A rival that has the claim was found as a holder; one that cannot have it does not block.
     const auto granted = grants_.find({rival.who.kind, rival.who.key});
     const Grant* theirs = granted != grants_.end() && granted->second.uid == rival.who.uid ? &granted->second : nullptr;
     if (theirs != nullptr && theirs->claim == rival.claim) return false;

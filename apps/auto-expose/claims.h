@@ -42,7 +42,7 @@ struct Claimant {
 // Index keys: two claims that may conflict have a key of StoredKeys(a) in LookupKeys(b). The converse does not hold. A claim has at most
 // twenty of either, each of nine bytes, whatever the host and path: those who choose them must not choose how much memory the index takes.
 std::vector<std::string> StoredKeys(const Claim& claim, const std::optional<std::string>& shared_host);
-// Of one object, each key once: one for each claim, and a bounded number beside.
+// Index keys of one object, without duplicates: one per claim and a bounded number of others.
 std::vector<std::string> StoredKeys(const std::vector<Claim>& claims, const std::optional<std::string>& shared_host);
 std::vector<std::string> LookupKeys(const Claim& claim, const std::optional<std::string>& shared_host);
 // Whether only one of them can be had.

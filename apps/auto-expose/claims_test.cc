@@ -1,4 +1,4 @@
-// Who has a host.
+// The holders of hosts.
 #include "claims.h"
 
 #include <gmock/gmock.h>

@@ -203,7 +203,7 @@ class KindExposer {
   std::vector<ObjectKey> ByChild(const kube::meta::v1::ObjectMeta& child) const {
     Result<std::vector<ObjectKey>> found = workloads_.indexer().KeysByIndex(kChildIndex, ChildKey(child.namespace_, child.name));
     std::vector<ObjectKey> keys = found ? *std::move(found) : std::vector<ObjectKey>{};
-    // Nobody may want it any more: a pass over the missing workload removes it.
+    // If no workload wants it, reconciling the missing workload deletes it.
     if (keys.empty() && IsOrphan(child)) keys.push_back(kube::KeyOf(child));
     return keys;
   }
@@ -396,7 +396,7 @@ class KindExposer {
         if (answer.contested) plan.problems.push_back(Contested(plan, *answer.contested, self));
         return {};
       }
-      // What a deleted workload left behind is in nobody's way; but "not in the cache" is not enough to call it deleted.
+      // Children of a deleted workload block no claim; but "not in the cache" is not enough to call it deleted.
       if (const auto& owner = answer.blocker->owner; owner && gone.size() < kMaxGone && gone.count(owner->uid.str()) == 0) {
         const auto of_kind = shared_->gone_of_kind.find(owner->kind);
         const Result<bool> is_gone = of_kind == shared_->gone_of_kind.end() ? Result<bool>(false) : of_kind->second(ctx, *owner);

@@ -15,7 +15,7 @@ using kube::Value;
 constexpr const char* kSetLabel = "kubexx.dev/set";
 constexpr const char* kOwnerLabel = "kubexx.dev/owner-uid";
 
-// The object went, or another one has its name, or somebody wrote it meanwhile: its watch reports that. Or the role may not.
+// The object was deleted, recreated or changed meanwhile, which its watch reports; or the role forbids the write.
 Result<void> Lenient(const kube::Error& error) {
   if (kube::IsNotFound(error) || kube::IsConflict(error) || kube::IsForbidden(error)) return {};
   return error;

@@ -63,7 +63,7 @@ struct Problem {
 struct Claim {
   std::string host{};  // normal (see NormalHost); empty: any
   std::string path{};
-  // The operator gave it to the claimant's namespace: only who has just this host and path is in the way, and no wildcard.
+  // The operator gave it to the claimant's namespace: only a claim of exactly this host and path blocks it, no wildcard.
   bool in_zone = false;
   // Of Ingresses and routes that people make by hand in other namespaces, these are not in the way.
   Given given = Given::kNo;

@@ -28,7 +28,7 @@
 
 namespace auto_expose {
 
-// Of a Namespace.
+// Annotation of a Namespace.
 inline constexpr std::string_view kAllowHostsAnnotation = "auto-expose.kubexx.dev/allow-hosts";
 
 // Labels with dots between, each at most 63 bytes, in lower case; "*." may come first. No port, no trailing dot, no Unicode.

@@ -76,7 +76,7 @@ def check_api_server(program, manifests, expect):
         line = run_until(signal.SIGTERM, "--kubeconfig-out", kubeconfig, *files)
         expect("says where it is", line.startswith("kubexx apiserver is ready at https://127.0.0.1:") and kubeconfig in line, line)
         expect("kubeconfig is a secret", os.path.exists(kubeconfig) and stat.S_IMODE(os.stat(kubeconfig).st_mode) == 0o600)
-        # A link that somebody else may have put there: neither followed nor replaced.
+        # A link that another user may have created: neither followed nor replaced.
         victim, link = file("victim", "untouched"), os.path.join(work, "link")
         os.symlink(victim, link)
         refused("kubeconfig through a link", 1, f"{link}: this is a symbolic link", "--kubeconfig-out", link)

@@ -1,8 +1,8 @@
 // KeyedHash: hashes of bytes that others choose (names of objects, values of labels, parts of objects), keyed by a secret of the process.
 //
 // The hash is a universal one, so its guarantee is proven and not a matter of attacks that are not known yet: whichever two different
-// inputs somebody picks without the secret, they collide with a probability of about 2^-62 for Of, and 2^-120 for Of128. Nothing that
-// depends on a hash value leaves the process, so trying tells nothing about the secret.
+// inputs an attacker picks without the secret, they collide with a probability of about 2^-62 for Of, and 2^-120 for Of128. Nothing that
+// depends on a hash value leaves the process, so attempts reveal nothing about the secret.
 //
 // Why not XXH3 with a secret: it promises nothing of the kind. Of inputs above 240 bytes, two stripes are summed lane by lane, as
 // low * high of (word ^ secret); flipping one bit of the upper half of two such words, one up and one down, cancels whenever the lower

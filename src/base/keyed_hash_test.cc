@@ -27,7 +27,7 @@ TEST(KeyedHashTest, SpreadsNamesThatHardlyDiffer) {
   EXPECT_GT(low_bits.size(), 2000U);  // of random ones 63 %, 2589
 }
 
-// What one process finds out is of no use in another.
+// A secret learned from one process is of no use in another.
 TEST(KeyedHashTest, DependsOnTheSecret) {
   const Secret one = KeyedHash::Draw();
   const Secret two = KeyedHash::Draw();

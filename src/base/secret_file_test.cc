@@ -119,7 +119,7 @@ TEST_F(SecretFileTest, AFileInAFolderThatTakesNoOtherIsOverwritten) {
   EXPECT_TRUE(write_as_somebody());
   EXPECT_EQ(Read("a"), "secret");
   EXPECT_EQ(Mode("a"), 0600U);
-  // Under its other name somebody else may expect something else.
+  // Another program may read the file under its other name.
   std::filesystem::create_hard_link(At("a"), At("b"));
   EXPECT_FALSE(write_as_somebody());
 }

@@ -260,7 +260,7 @@ void InformerCore::Apply(const Delta& delta, bool initial, std::vector<Notificat
   if (delta.type == DeltaType::kDeleted) {
     if (version) RememberDeleted(form_.Key(object), *version);
     Store::Write write{.key = form_.Key(object)};
-    // Nobody was told of it, so nobody is told that it is gone.
+    // No handler was called for it, so none is called for its deletion.
     if (current == nullptr && store_->undecodable() == 0 && !store_->undecodable_incomplete()) return;
     store_->Apply({&write, 1}, form_.ResourceVersion(object).view());
     if (current == nullptr) return;

@@ -230,7 +230,7 @@ UndecodableObject Reflector::Impl::Placed(UndecodableObject object) const {
 }
 
 void Reflector::Impl::LearnScope(const void* object) {
-  // What objects say counts more than the struct, which somebody may have declared in another way.
+  // What objects say counts more than the struct, which may declare another scope.
   if (!namespaced_ || !*namespaced_) namespaced_ = !form_.Namespace(object).empty();
 }
 

@@ -122,7 +122,7 @@ TEST_F(UndecodableTest, TheLastGoodVersionStays) {
   watch = ListAgain(*watch, {PodAt("a", "1")}, "30", {Bad("b", "21")});
   EXPECT_EQ(Get("b"), "undecodable");
   EXPECT_THAT(Listed(), UnorderedElementsAre("a@1", "b@2"));
-  EXPECT_EQ(witness_.said().size(), 2U) << "nobody is told anything";
+  EXPECT_EQ(witness_.said().size(), 2U) << "no handler is called";
 
   watch->Modified(PodAt("b", "31"));
   ASSERT_TRUE(watch->WaitDrained());
@@ -473,7 +473,7 @@ TEST_F(UndecodableTest, TheVersionMovesOn) {
   watch->Undecodable(WatchEventType::kAdded, Bad("b", "17"));
   ASSERT_TRUE(watch->WaitDrained());
   EXPECT_EQ(informer_->status().reflector.resource_version, "17");
-  EXPECT_TRUE(informer_->WaitUntilSeen(Soon(), {"default", "b"}, "17")) << "who waits for a write of it does not wait for ever";
+  EXPECT_TRUE(informer_->WaitUntilSeen(Soon(), {"default", "b"}, "17")) << "a waiter for a write of it does not wait indefinitely";
   EXPECT_EQ(informer_->status().reflector.failures, 0U);
 }
 

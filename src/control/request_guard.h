@@ -38,7 +38,7 @@ struct RequestGuardOptions {
 // Thread safety: all functions from any thread.
 // Lifetime: the destructor ends reviews that run; requests that wait get a 503.
 // Cost: one thread, and two requests to the server for what is not remembered.
-// Abuse: users and refusals are remembered apart, so that tokens that somebody made up displace no user. Peers take turns, each may wait
+// Abuse: users and refusals are remembered apart, so that made-up tokens displace no user. Peers take turns, each may wait
 //   with a few requests, and cause a few reviews that end with a refusal in a second. A token that was good a while ago goes first. Among
 //   the requests of one peer, which may be many clients behind one address, those of connections that were allowed something go first, then
 //   those with fewest refusals: a client that makes up tokens waits behind all others.
@@ -121,7 +121,7 @@ class RequestGuard {
   std::string last_peer_ KUBE_GUARDED_BY(mu_);  // that had its turn
   // Entries that are out of date stay: they say that a token was good once.
   LruMap<User> users_ KUBE_GUARDED_BY(mu_);  // who were allowed something
-  // Who were not, or not yet. Every pod has a token of a user, and tenants can make more of them.
+  // Users who were not allowed anything, or not yet. Every pod has a token of a user, and tenants can create more of them.
   LruMap<User> powerless_ KUBE_GUARDED_BY(mu_);
   LruMap<User> strangers_ KUBE_GUARDED_BY(mu_);
   LruMap<Access> allowed_ KUBE_GUARDED_BY(mu_);

@@ -201,7 +201,7 @@ TEST_F(RequestGuardTest, MemoryIsBounded) {
   EXPECT_EQ(asked().size(), 1U);
 }
 
-// 200 tokens that somebody made up, more than any memory of the guard holds.
+// 200 made-up tokens, more than the guard remembers.
 TEST_F(RequestGuardTest, MadeUpTokensDisplaceNoUser) {
   Begin({.limits = {.remembered = 50, .remembered_refusals = 50, .per_second_per_peer = 1000, .burst_per_peer = 1000}});
   EXPECT_EQ(Get("Bearer good"), "200 secret numbers");

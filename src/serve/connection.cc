@@ -79,7 +79,7 @@ class Connection::Link final : public Waker {
 Connection::Connection(asio::io_context& io, tcp::socket socket, IoBuffers& buffers, Settings settings)
     : io_(io), socket_(std::move(socket)), timer_(io), buffers_(buffers), settings_(std::move(settings)), link_(std::make_shared<Link>()) {}
 
-// Of one that was never started: the ledger names it until it is told.
+// A connection that was never started: the ledger lists it until it is removed.
 Connection::~Connection() {
   charge_ = nullptr;
   if (account_ != nullptr) settings_.ledger->Close(account_);

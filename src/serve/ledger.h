@@ -1,4 +1,5 @@
-// Ledger: who holds how much of a server, and who has to go when it is too much. The part of HttpLimits that spans connections.
+// Ledger: the bytes and connections that each peer holds, and which connections to close beyond a limit. The part of HttpLimits that spans
+// connections.
 //
 //   Ledger    all connections of one server, by peer
 //   Account   one connection; exchanges that outlive the connection keep it

@@ -29,7 +29,7 @@ class LedgerTest : public ::testing::Test {
       if (then) then();
     });
   }
-  // Who is closed for another connection of the peer; "" for nobody.
+  // The connection that is closed for another one of the peer; "" for none.
   std::string Victim(const std::string& peer) {
     const Ledger::Room room = ledger_->MakeRoom(peer);
     if (room.free) return "";

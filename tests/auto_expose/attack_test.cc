@@ -233,7 +233,7 @@ TEST_P(AutoExposeAttackTest, AMalformedAnnotationDoesNotSaveWhatIsNotAllowed) {
   }
   End();
   for (const auto& [name, annotations] : kinds) Patch<Deployment>(name, Annotation("port", "nonsense"));
-  Patch<Ingress>("good", R"({"metadata":{"annotations":{"example.org/mine":"yes"}}})");  // by somebody who may
+  Patch<Ingress>("good", R"({"metadata":{"annotations":{"example.org/mine":"yes"}}})");  // by an allowed user
   const String uid = Get<Ingress>("good")->metadata.uid;
   settings_.allowed = {};
   Start();
@@ -336,7 +336,7 @@ TEST_P(AutoExposeAttackTest, ManyPassesAreOneEvent) {
   });
 }
 
-// What is refused cannot be in anybody's way, so its changes are no work for others: each was a pass over all workloads below it.
+// A refused claim blocks no other, so its changes enqueue no other workload: each was a pass over all workloads below it.
 TEST_P(AutoExposeAttackTest, ARefusedHostWakesNobody) {
   Start();
   constexpr int kVictims = 20, kChanges = 20;
@@ -407,7 +407,7 @@ TEST_P(AutoExposeAttackTest, AnOlderWorkloadTakesNoHostThatIsInUse) {
       EXPECT_TRUE(Told(name, "Warning HostConflict"));
       EXPECT_FALSE(Get<Ingress>(name));
       for (const std::string& event : Events(name)) {
-        EXPECT_THAT(event, Not(HasSubstr(victim_ + "/")));  // who has it is not a tenant's business
+        EXPECT_THAT(event, Not(HasSubstr(victim_ + "/")));  // a tenant does not learn the holder
         EXPECT_THAT(event, Not(HasSubstr("Exposed")));
       }
     }
@@ -513,7 +513,7 @@ TEST_P(AutoExposeAttackTest, AHandMadeIngressHoldsItsHost) {
   EXPECT_TRUE(Evil([&] { return Appears<Ingress>("web"); }));
 }
 
-// The other way round: a copy by hand takes nothing from who has the host, and is told.
+// A hand-made copy takes nothing from the holder of the host, and an event reports it.
 TEST_P(AutoExposeAttackTest, AHandMadeCopyTakesNothing) {
   OpenPolicy();
   Start();
@@ -617,7 +617,7 @@ TEST_P(AutoExposeAttackTest, OrphansAreAdoptedAndHoldNothing) {
   EXPECT_TRUE(Goes<Ingress>("web"));
 }
 
-// What a person made stays, whatever its label says.
+// A hand-made object stays, whatever its label says.
 TEST_P(AutoExposeAttackTest, ALabelMakesNoOrphan) {
   Ingress own = MakeIngress(victim_, "own", "own." + domain_);
   own.metadata.labels["kubexx.dev/set"] = "auto-expose";

@@ -155,7 +155,7 @@ TEST_P(AutoExposeServerTest, SomebodyElsesServiceIsNotTouched) {
   Create(MakeDeployment("web"));
   EXPECT_TRUE(Told("web", "Warning NameConflict"));
   ASSERT_TRUE(Reconciled("web"));
-  // Nothing leads to a Service of somebody else, and nobody is told that something did.
+  // No Ingress leads to a foreign Service, and no event says so.
   EXPECT_FALSE(Get<Ingress>("web"));
   for (const std::string& event : Events("web")) EXPECT_THAT(event, ::testing::Not(HasSubstr("Exposed")));
   EXPECT_EQ(Get<Service>("web")->metadata.resource_version, made->metadata.resource_version);

@@ -271,7 +271,7 @@ def foreign_service_is_left_alone(case):
     case.deploy("web")
     case.event("web", "NameConflict", "web")
     expect(version(case.get("service", "web")) == before, "it was written")
-    expect(case.get("ingress", "web") is None, "an Ingress leads to somebody else's Service")
+    expect(case.get("ingress", "web") is None, "an Ingress leads to a foreign Service")
     case.kubectl("delete", "service", "web")
     case.until("the name is free, and no Service of ours comes",
                lambda: (case.get("service", "web") or {"spec": {"ports": [{}]}})["spec"]["ports"][0].get("port") == 8080)

@@ -63,7 +63,7 @@ std::string KeyText(const T& key) {
 }  // namespace internal
 
 // How keys are hashed. Texts and ObjectKeys are hashed with a secret of the process, which std::hash does without: their names may be
-// chosen by somebody who wants a table to be slow. Use it for other tables of such keys, and to make the hash of a key type of your own:
+// crafted to make a table slow. Use it for other tables of such keys, and to make the hash of a key type of your own:
 //   std::unordered_map<ObjectKey, State, WorkHash<ObjectKey>>
 template <typename T>
 struct WorkHash : std::hash<T> {};
