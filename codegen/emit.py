@@ -35,7 +35,7 @@ def _wrap(prefix: str, words: list, width: int = 136) -> str:
 
 
 class Layout:
-    """Sizes and alignments as both compilers lay the structs out; decides the order of members."""
+    """Sizes and alignments as both compilers lay the structs out, and the order of members."""
 
     def __init__(self):
         self._cache = {}
@@ -54,11 +54,8 @@ class Layout:
         return size, alignment
 
     def members(self, struct: Struct) -> list:
-        """The fields in the order of their declaration: wide ones first, so that padding is least. None stands for unknown_fields."""
-        by_alignment = {8: [], 4: [], 1: []}
-        for field in struct.flat():
-            by_alignment[self.field(field)[1]].append(field)
-        return by_alignment[8] + [None] + by_alignment[4] + by_alignment[1]
+        """The fields in the order of the Go source, which is the order that designated initialisers need. None stands for unknown_fields."""
+        return [*struct.flat(), None]
 
     def struct(self, struct: Struct):
         key = struct.full_name
@@ -341,7 +338,7 @@ class SourceWriter:
         kind = "nullptr"
         if struct.kind is not None:
             k = struct.kind
-            booleans = f"{'true' if k.namespaced else 'false'}, {'true' if k.is_list else 'false'}"
+            booleans = f"{'true' if k.namespaced else 'false'}, {'true' if k.is_list else 'false'}, true"
             text += (
                 f"static constinit const KindInfo k{struct.name}Kind{{{_quote(k.group)}sv, {_quote(k.version)}sv, {_quote(k.kind)}sv, "
                 f"{_quote(k.resource)}sv, {booleans}}};\n"

@@ -130,12 +130,12 @@ class EmitTest(unittest.TestCase):
         self.header = header.write()
         self.source = emit.SourceWriter(self.gv, header).write()
 
-    def test_members_go_by_alignment(self):
+    def test_members_keep_the_order_of_the_go_source(self):
         part = self.header[self.header.index("struct KUBE_EXPORT Part {") :].split("\n};")[0]
         members = [line.strip() for line in part.split("\n")[1:] if line.startswith("  ") and line.endswith("{};")]
         self.assertEqual(
             members,
-            ["String name{};", "Box<Part> inner{};", "Time since{};", "String colour{};", "UnknownFields unknown_fields{};", "std::optional<std::int32_t> count{};"],
+            ["String name{};", "std::optional<std::int32_t> count{};", "Box<Part> inner{};", "Time since{};", "String colour{};", "UnknownFields unknown_fields{};"],
         )
         self.assertIn("Map<List<String>> extra{};", self.header)
         self.assertIn('inline constexpr std::string_view kColourRed = "red";', self.header)

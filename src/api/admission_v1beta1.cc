@@ -50,7 +50,7 @@ static constinit const FieldInfo kAdmissionReviewFields[] = {
     {"request"sv, &AdmissionRequest::kType, nullptr, offsetof(AdmissionReview, request), 1, K::kMessage, S::kOptional, false},
     {"response"sv, &AdmissionResponse::kType, nullptr, offsetof(AdmissionReview, response), 2, K::kMessage, S::kOptional, false},
 };
-static constinit const KindInfo kAdmissionReviewKind{"admission.k8s.io"sv, "v1beta1"sv, "AdmissionReview"sv, ""sv, false, false};
+static constinit const KindInfo kAdmissionReviewKind{"admission.k8s.io"sv, "v1beta1"sv, "AdmissionReview"sv, ""sv, false, false, true};
 constinit const TypeInfo AdmissionReview::kType{"admission.v1beta1.AdmissionReview"sv, kAdmissionReviewFields, std::size(kAdmissionReviewFields), sizeof(AdmissionReview), offsetof(AdmissionReview, unknown_fields), TypeForm::kStruct, &kAdmissionReviewKind};
 
 }  // namespace kube::admission::v1beta1

@@ -70,21 +70,21 @@ static constinit const FieldInfo kMutatingAdmissionPolicyFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(MutatingAdmissionPolicy, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &MutatingAdmissionPolicySpec::kType, nullptr, offsetof(MutatingAdmissionPolicy, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kMutatingAdmissionPolicyKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingAdmissionPolicy"sv, "mutatingadmissionpolicies"sv, false, false};
+static constinit const KindInfo kMutatingAdmissionPolicyKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingAdmissionPolicy"sv, "mutatingadmissionpolicies"sv, false, false, true};
 constinit const TypeInfo MutatingAdmissionPolicy::kType{"admissionregistration.v1.MutatingAdmissionPolicy"sv, kMutatingAdmissionPolicyFields, std::size(kMutatingAdmissionPolicyFields), sizeof(MutatingAdmissionPolicy), offsetof(MutatingAdmissionPolicy, unknown_fields), TypeForm::kStruct, &kMutatingAdmissionPolicyKind};
 
 static constinit const FieldInfo kMutatingAdmissionPolicyBindingFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(MutatingAdmissionPolicyBinding, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &MutatingAdmissionPolicyBindingSpec::kType, nullptr, offsetof(MutatingAdmissionPolicyBinding, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kMutatingAdmissionPolicyBindingKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingAdmissionPolicyBinding"sv, "mutatingadmissionpolicybindings"sv, false, false};
+static constinit const KindInfo kMutatingAdmissionPolicyBindingKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingAdmissionPolicyBinding"sv, "mutatingadmissionpolicybindings"sv, false, false, true};
 constinit const TypeInfo MutatingAdmissionPolicyBinding::kType{"admissionregistration.v1.MutatingAdmissionPolicyBinding"sv, kMutatingAdmissionPolicyBindingFields, std::size(kMutatingAdmissionPolicyBindingFields), sizeof(MutatingAdmissionPolicyBinding), offsetof(MutatingAdmissionPolicyBinding, unknown_fields), TypeForm::kStruct, &kMutatingAdmissionPolicyBindingKind};
 
 static constinit const FieldInfo kMutatingAdmissionPolicyBindingListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(MutatingAdmissionPolicyBindingList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &MutatingAdmissionPolicyBinding::kType, nullptr, offsetof(MutatingAdmissionPolicyBindingList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kMutatingAdmissionPolicyBindingListKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingAdmissionPolicyBindingList"sv, "mutatingadmissionpolicybindings"sv, false, true};
+static constinit const KindInfo kMutatingAdmissionPolicyBindingListKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingAdmissionPolicyBindingList"sv, "mutatingadmissionpolicybindings"sv, false, true, true};
 constinit const TypeInfo MutatingAdmissionPolicyBindingList::kType{"admissionregistration.v1.MutatingAdmissionPolicyBindingList"sv, kMutatingAdmissionPolicyBindingListFields, std::size(kMutatingAdmissionPolicyBindingListFields), sizeof(MutatingAdmissionPolicyBindingList), offsetof(MutatingAdmissionPolicyBindingList, unknown_fields), TypeForm::kStruct, &kMutatingAdmissionPolicyBindingListKind};
 
 static constinit const FieldInfo kMutatingAdmissionPolicyBindingSpecFields[] = {
@@ -98,7 +98,7 @@ static constinit const FieldInfo kMutatingAdmissionPolicyListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(MutatingAdmissionPolicyList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &MutatingAdmissionPolicy::kType, nullptr, offsetof(MutatingAdmissionPolicyList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kMutatingAdmissionPolicyListKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingAdmissionPolicyList"sv, "mutatingadmissionpolicies"sv, false, true};
+static constinit const KindInfo kMutatingAdmissionPolicyListKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingAdmissionPolicyList"sv, "mutatingadmissionpolicies"sv, false, true, true};
 constinit const TypeInfo MutatingAdmissionPolicyList::kType{"admissionregistration.v1.MutatingAdmissionPolicyList"sv, kMutatingAdmissionPolicyListFields, std::size(kMutatingAdmissionPolicyListFields), sizeof(MutatingAdmissionPolicyList), offsetof(MutatingAdmissionPolicyList, unknown_fields), TypeForm::kStruct, &kMutatingAdmissionPolicyListKind};
 
 static constinit const FieldInfo kMutatingAdmissionPolicySpecFields[] = {
@@ -132,14 +132,14 @@ static constinit const FieldInfo kMutatingWebhookConfigurationFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(MutatingWebhookConfiguration, metadata), 1, K::kMessage, S::kPlain, false},
     {"webhooks"sv, &MutatingWebhook::kType, &kExtra5, offsetof(MutatingWebhookConfiguration, webhooks), 2, K::kMessage, S::kList, false},
 };
-static constinit const KindInfo kMutatingWebhookConfigurationKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingWebhookConfiguration"sv, "mutatingwebhookconfigurations"sv, false, false};
+static constinit const KindInfo kMutatingWebhookConfigurationKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingWebhookConfiguration"sv, "mutatingwebhookconfigurations"sv, false, false, true};
 constinit const TypeInfo MutatingWebhookConfiguration::kType{"admissionregistration.v1.MutatingWebhookConfiguration"sv, kMutatingWebhookConfigurationFields, std::size(kMutatingWebhookConfigurationFields), sizeof(MutatingWebhookConfiguration), offsetof(MutatingWebhookConfiguration, unknown_fields), TypeForm::kStruct, &kMutatingWebhookConfigurationKind};
 
 static constinit const FieldInfo kMutatingWebhookConfigurationListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(MutatingWebhookConfigurationList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &MutatingWebhookConfiguration::kType, nullptr, offsetof(MutatingWebhookConfigurationList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kMutatingWebhookConfigurationListKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingWebhookConfigurationList"sv, "mutatingwebhookconfigurations"sv, false, true};
+static constinit const KindInfo kMutatingWebhookConfigurationListKind{"admissionregistration.k8s.io"sv, "v1"sv, "MutatingWebhookConfigurationList"sv, "mutatingwebhookconfigurations"sv, false, true, true};
 constinit const TypeInfo MutatingWebhookConfigurationList::kType{"admissionregistration.v1.MutatingWebhookConfigurationList"sv, kMutatingWebhookConfigurationListFields, std::size(kMutatingWebhookConfigurationListFields), sizeof(MutatingWebhookConfigurationList), offsetof(MutatingWebhookConfigurationList, unknown_fields), TypeForm::kStruct, &kMutatingWebhookConfigurationListKind};
 
 static constinit const FieldInfo kMutationFields[] = {
@@ -220,21 +220,21 @@ static constinit const FieldInfo kValidatingAdmissionPolicyFields[] = {
     {"spec"sv, &ValidatingAdmissionPolicySpec::kType, nullptr, offsetof(ValidatingAdmissionPolicy, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ValidatingAdmissionPolicyStatus::kType, nullptr, offsetof(ValidatingAdmissionPolicy, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kValidatingAdmissionPolicyKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingAdmissionPolicy"sv, "validatingadmissionpolicies"sv, false, false};
+static constinit const KindInfo kValidatingAdmissionPolicyKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingAdmissionPolicy"sv, "validatingadmissionpolicies"sv, false, false, true};
 constinit const TypeInfo ValidatingAdmissionPolicy::kType{"admissionregistration.v1.ValidatingAdmissionPolicy"sv, kValidatingAdmissionPolicyFields, std::size(kValidatingAdmissionPolicyFields), sizeof(ValidatingAdmissionPolicy), offsetof(ValidatingAdmissionPolicy, unknown_fields), TypeForm::kStruct, &kValidatingAdmissionPolicyKind};
 
 static constinit const FieldInfo kValidatingAdmissionPolicyBindingFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ValidatingAdmissionPolicyBinding, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &ValidatingAdmissionPolicyBindingSpec::kType, nullptr, offsetof(ValidatingAdmissionPolicyBinding, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kValidatingAdmissionPolicyBindingKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingAdmissionPolicyBinding"sv, "validatingadmissionpolicybindings"sv, false, false};
+static constinit const KindInfo kValidatingAdmissionPolicyBindingKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingAdmissionPolicyBinding"sv, "validatingadmissionpolicybindings"sv, false, false, true};
 constinit const TypeInfo ValidatingAdmissionPolicyBinding::kType{"admissionregistration.v1.ValidatingAdmissionPolicyBinding"sv, kValidatingAdmissionPolicyBindingFields, std::size(kValidatingAdmissionPolicyBindingFields), sizeof(ValidatingAdmissionPolicyBinding), offsetof(ValidatingAdmissionPolicyBinding, unknown_fields), TypeForm::kStruct, &kValidatingAdmissionPolicyBindingKind};
 
 static constinit const FieldInfo kValidatingAdmissionPolicyBindingListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ValidatingAdmissionPolicyBindingList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ValidatingAdmissionPolicyBinding::kType, nullptr, offsetof(ValidatingAdmissionPolicyBindingList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kValidatingAdmissionPolicyBindingListKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingAdmissionPolicyBindingList"sv, "validatingadmissionpolicybindings"sv, false, true};
+static constinit const KindInfo kValidatingAdmissionPolicyBindingListKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingAdmissionPolicyBindingList"sv, "validatingadmissionpolicybindings"sv, false, true, true};
 constinit const TypeInfo ValidatingAdmissionPolicyBindingList::kType{"admissionregistration.v1.ValidatingAdmissionPolicyBindingList"sv, kValidatingAdmissionPolicyBindingListFields, std::size(kValidatingAdmissionPolicyBindingListFields), sizeof(ValidatingAdmissionPolicyBindingList), offsetof(ValidatingAdmissionPolicyBindingList, unknown_fields), TypeForm::kStruct, &kValidatingAdmissionPolicyBindingListKind};
 
 static constinit const FieldInfo kValidatingAdmissionPolicyBindingSpecFields[] = {
@@ -249,7 +249,7 @@ static constinit const FieldInfo kValidatingAdmissionPolicyListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ValidatingAdmissionPolicyList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ValidatingAdmissionPolicy::kType, nullptr, offsetof(ValidatingAdmissionPolicyList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kValidatingAdmissionPolicyListKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingAdmissionPolicyList"sv, "validatingadmissionpolicies"sv, false, true};
+static constinit const KindInfo kValidatingAdmissionPolicyListKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingAdmissionPolicyList"sv, "validatingadmissionpolicies"sv, false, true, true};
 constinit const TypeInfo ValidatingAdmissionPolicyList::kType{"admissionregistration.v1.ValidatingAdmissionPolicyList"sv, kValidatingAdmissionPolicyListFields, std::size(kValidatingAdmissionPolicyListFields), sizeof(ValidatingAdmissionPolicyList), offsetof(ValidatingAdmissionPolicyList, unknown_fields), TypeForm::kStruct, &kValidatingAdmissionPolicyListKind};
 
 static constinit const FieldInfo kValidatingAdmissionPolicySpecFields[] = {
@@ -289,14 +289,14 @@ static constinit const FieldInfo kValidatingWebhookConfigurationFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ValidatingWebhookConfiguration, metadata), 1, K::kMessage, S::kPlain, false},
     {"webhooks"sv, &ValidatingWebhook::kType, &kExtra5, offsetof(ValidatingWebhookConfiguration, webhooks), 2, K::kMessage, S::kList, false},
 };
-static constinit const KindInfo kValidatingWebhookConfigurationKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingWebhookConfiguration"sv, "validatingwebhookconfigurations"sv, false, false};
+static constinit const KindInfo kValidatingWebhookConfigurationKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingWebhookConfiguration"sv, "validatingwebhookconfigurations"sv, false, false, true};
 constinit const TypeInfo ValidatingWebhookConfiguration::kType{"admissionregistration.v1.ValidatingWebhookConfiguration"sv, kValidatingWebhookConfigurationFields, std::size(kValidatingWebhookConfigurationFields), sizeof(ValidatingWebhookConfiguration), offsetof(ValidatingWebhookConfiguration, unknown_fields), TypeForm::kStruct, &kValidatingWebhookConfigurationKind};
 
 static constinit const FieldInfo kValidatingWebhookConfigurationListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ValidatingWebhookConfigurationList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ValidatingWebhookConfiguration::kType, nullptr, offsetof(ValidatingWebhookConfigurationList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kValidatingWebhookConfigurationListKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingWebhookConfigurationList"sv, "validatingwebhookconfigurations"sv, false, true};
+static constinit const KindInfo kValidatingWebhookConfigurationListKind{"admissionregistration.k8s.io"sv, "v1"sv, "ValidatingWebhookConfigurationList"sv, "validatingwebhookconfigurations"sv, false, true, true};
 constinit const TypeInfo ValidatingWebhookConfigurationList::kType{"admissionregistration.v1.ValidatingWebhookConfigurationList"sv, kValidatingWebhookConfigurationListFields, std::size(kValidatingWebhookConfigurationListFields), sizeof(ValidatingWebhookConfigurationList), offsetof(ValidatingWebhookConfigurationList, unknown_fields), TypeForm::kStruct, &kValidatingWebhookConfigurationListKind};
 
 static constinit const FieldInfo kValidationFields[] = {

@@ -24,14 +24,14 @@ static constinit const FieldInfo kAPIGroupDiscoveryFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(APIGroupDiscovery, metadata), 1, K::kMessage, S::kPlain, false},
     {"versions"sv, &APIVersionDiscovery::kType, &kExtra0, offsetof(APIGroupDiscovery, versions), 2, K::kMessage, S::kList, false},
 };
-static constinit const KindInfo kAPIGroupDiscoveryKind{"apidiscovery.k8s.io"sv, "v2"sv, "APIGroupDiscovery"sv, ""sv, false, false};
+static constinit const KindInfo kAPIGroupDiscoveryKind{"apidiscovery.k8s.io"sv, "v2"sv, "APIGroupDiscovery"sv, ""sv, false, false, true};
 constinit const TypeInfo APIGroupDiscovery::kType{"apidiscovery.v2.APIGroupDiscovery"sv, kAPIGroupDiscoveryFields, std::size(kAPIGroupDiscoveryFields), sizeof(APIGroupDiscovery), offsetof(APIGroupDiscovery, unknown_fields), TypeForm::kStruct, &kAPIGroupDiscoveryKind};
 
 static constinit const FieldInfo kAPIGroupDiscoveryListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(APIGroupDiscoveryList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &APIGroupDiscovery::kType, nullptr, offsetof(APIGroupDiscoveryList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kAPIGroupDiscoveryListKind{"apidiscovery.k8s.io"sv, "v2"sv, "APIGroupDiscoveryList"sv, ""sv, false, true};
+static constinit const KindInfo kAPIGroupDiscoveryListKind{"apidiscovery.k8s.io"sv, "v2"sv, "APIGroupDiscoveryList"sv, ""sv, false, true, true};
 constinit const TypeInfo APIGroupDiscoveryList::kType{"apidiscovery.v2.APIGroupDiscoveryList"sv, kAPIGroupDiscoveryListFields, std::size(kAPIGroupDiscoveryListFields), sizeof(APIGroupDiscoveryList), offsetof(APIGroupDiscoveryList, unknown_fields), TypeForm::kStruct, &kAPIGroupDiscoveryListKind};
 
 static constinit const FieldInfo kAPIResourceDiscoveryFields[] = {

@@ -37,7 +37,7 @@ static constinit const FieldInfo kConversionReviewFields[] = {
     {"request"sv, &ConversionRequest::kType, nullptr, offsetof(ConversionReview, request), 1, K::kMessage, S::kOptional, false},
     {"response"sv, &ConversionResponse::kType, nullptr, offsetof(ConversionReview, response), 2, K::kMessage, S::kOptional, false},
 };
-static constinit const KindInfo kConversionReviewKind{"apiextensions.k8s.io"sv, "v1beta1"sv, "ConversionReview"sv, ""sv, false, false};
+static constinit const KindInfo kConversionReviewKind{"apiextensions.k8s.io"sv, "v1beta1"sv, "ConversionReview"sv, ""sv, false, false, true};
 constinit const TypeInfo ConversionReview::kType{"apiextensions.v1beta1.ConversionReview"sv, kConversionReviewFields, std::size(kConversionReviewFields), sizeof(ConversionReview), offsetof(ConversionReview, unknown_fields), TypeForm::kStruct, &kConversionReviewKind};
 
 static constinit const FieldInfo kCustomResourceColumnDefinitionFields[] = {
@@ -62,7 +62,7 @@ static constinit const FieldInfo kCustomResourceDefinitionFields[] = {
     {"spec"sv, &CustomResourceDefinitionSpec::kType, nullptr, offsetof(CustomResourceDefinition, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &CustomResourceDefinitionStatus::kType, nullptr, offsetof(CustomResourceDefinition, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kCustomResourceDefinitionKind{"apiextensions.k8s.io"sv, "v1beta1"sv, "CustomResourceDefinition"sv, "customresourcedefinitions"sv, false, false};
+static constinit const KindInfo kCustomResourceDefinitionKind{"apiextensions.k8s.io"sv, "v1beta1"sv, "CustomResourceDefinition"sv, "customresourcedefinitions"sv, false, false, true};
 constinit const TypeInfo CustomResourceDefinition::kType{"apiextensions.v1beta1.CustomResourceDefinition"sv, kCustomResourceDefinitionFields, std::size(kCustomResourceDefinitionFields), sizeof(CustomResourceDefinition), offsetof(CustomResourceDefinition, unknown_fields), TypeForm::kStruct, &kCustomResourceDefinitionKind};
 
 static constinit const FieldInfo kCustomResourceDefinitionConditionFields[] = {
@@ -79,7 +79,7 @@ static constinit const FieldInfo kCustomResourceDefinitionListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CustomResourceDefinitionList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CustomResourceDefinition::kType, nullptr, offsetof(CustomResourceDefinitionList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCustomResourceDefinitionListKind{"apiextensions.k8s.io"sv, "v1beta1"sv, "CustomResourceDefinitionList"sv, "customresourcedefinitions"sv, false, true};
+static constinit const KindInfo kCustomResourceDefinitionListKind{"apiextensions.k8s.io"sv, "v1beta1"sv, "CustomResourceDefinitionList"sv, "customresourcedefinitions"sv, false, true, true};
 constinit const TypeInfo CustomResourceDefinitionList::kType{"apiextensions.v1beta1.CustomResourceDefinitionList"sv, kCustomResourceDefinitionListFields, std::size(kCustomResourceDefinitionListFields), sizeof(CustomResourceDefinitionList), offsetof(CustomResourceDefinitionList, unknown_fields), TypeForm::kStruct, &kCustomResourceDefinitionListKind};
 
 static constinit const FieldInfo kCustomResourceDefinitionNamesFields[] = {

@@ -21,7 +21,7 @@ static constinit const FieldInfo kAPIServiceFields[] = {
     {"spec"sv, &APIServiceSpec::kType, nullptr, offsetof(APIService, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &APIServiceStatus::kType, nullptr, offsetof(APIService, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kAPIServiceKind{"apiregistration.k8s.io"sv, "v1"sv, "APIService"sv, "apiservices"sv, false, false};
+static constinit const KindInfo kAPIServiceKind{"apiregistration.k8s.io"sv, "v1"sv, "APIService"sv, "apiservices"sv, false, false, true};
 constinit const TypeInfo APIService::kType{"apiregistration.v1.APIService"sv, kAPIServiceFields, std::size(kAPIServiceFields), sizeof(APIService), offsetof(APIService, unknown_fields), TypeForm::kStruct, &kAPIServiceKind};
 
 static constinit const FieldInfo kAPIServiceConditionFields[] = {
@@ -37,7 +37,7 @@ static constinit const FieldInfo kAPIServiceListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(APIServiceList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &APIService::kType, nullptr, offsetof(APIServiceList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kAPIServiceListKind{"apiregistration.k8s.io"sv, "v1"sv, "APIServiceList"sv, "apiservices"sv, false, true};
+static constinit const KindInfo kAPIServiceListKind{"apiregistration.k8s.io"sv, "v1"sv, "APIServiceList"sv, "apiservices"sv, false, true, true};
 constinit const TypeInfo APIServiceList::kType{"apiregistration.v1.APIServiceList"sv, kAPIServiceListFields, std::size(kAPIServiceListFields), sizeof(APIServiceList), offsetof(APIServiceList, unknown_fields), TypeForm::kStruct, &kAPIServiceListKind};
 
 static constinit const FieldInfo kAPIServiceSpecFields[] = {

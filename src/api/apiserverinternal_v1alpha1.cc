@@ -31,7 +31,7 @@ static constinit const FieldInfo kStorageVersionFields[] = {
     {"spec"sv, &StorageVersionSpec::kType, nullptr, offsetof(StorageVersion, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &StorageVersionStatus::kType, nullptr, offsetof(StorageVersion, status), 3, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kStorageVersionKind{"internal.apiserver.k8s.io"sv, "v1alpha1"sv, "StorageVersion"sv, "storageversions"sv, false, false};
+static constinit const KindInfo kStorageVersionKind{"internal.apiserver.k8s.io"sv, "v1alpha1"sv, "StorageVersion"sv, "storageversions"sv, false, false, true};
 constinit const TypeInfo StorageVersion::kType{"apiserverinternal.v1alpha1.StorageVersion"sv, kStorageVersionFields, std::size(kStorageVersionFields), sizeof(StorageVersion), offsetof(StorageVersion, unknown_fields), TypeForm::kStruct, &kStorageVersionKind};
 
 static constinit const FieldInfo kStorageVersionConditionFields[] = {
@@ -48,7 +48,7 @@ static constinit const FieldInfo kStorageVersionListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(StorageVersionList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &StorageVersion::kType, nullptr, offsetof(StorageVersionList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kStorageVersionListKind{"internal.apiserver.k8s.io"sv, "v1alpha1"sv, "StorageVersionList"sv, "storageversions"sv, false, true};
+static constinit const KindInfo kStorageVersionListKind{"internal.apiserver.k8s.io"sv, "v1alpha1"sv, "StorageVersionList"sv, "storageversions"sv, false, true, true};
 constinit const TypeInfo StorageVersionList::kType{"apiserverinternal.v1alpha1.StorageVersionList"sv, kStorageVersionListFields, std::size(kStorageVersionListFields), sizeof(StorageVersionList), offsetof(StorageVersionList, unknown_fields), TypeForm::kStruct, &kStorageVersionListKind};
 
 constinit const TypeInfo StorageVersionSpec::kType{"apiserverinternal.v1alpha1.StorageVersionSpec"sv, nullptr, 0, sizeof(StorageVersionSpec), offsetof(StorageVersionSpec, unknown_fields), TypeForm::kStruct, nullptr};

@@ -25,14 +25,14 @@ static constinit const FieldInfo kControllerRevisionFields[] = {
     {"data"sv, nullptr, nullptr, offsetof(ControllerRevision, data), 2, K::kRawJson, S::kPlain, false},
     {"revision"sv, nullptr, nullptr, offsetof(ControllerRevision, revision), 3, K::kInt64, S::kPlain, true},
 };
-static constinit const KindInfo kControllerRevisionKind{"apps"sv, "v1beta1"sv, "ControllerRevision"sv, "controllerrevisions"sv, true, false};
+static constinit const KindInfo kControllerRevisionKind{"apps"sv, "v1beta1"sv, "ControllerRevision"sv, "controllerrevisions"sv, true, false, true};
 constinit const TypeInfo ControllerRevision::kType{"apps.v1beta1.ControllerRevision"sv, kControllerRevisionFields, std::size(kControllerRevisionFields), sizeof(ControllerRevision), offsetof(ControllerRevision, unknown_fields), TypeForm::kStruct, &kControllerRevisionKind};
 
 static constinit const FieldInfo kControllerRevisionListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ControllerRevisionList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ControllerRevision::kType, nullptr, offsetof(ControllerRevisionList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kControllerRevisionListKind{"apps"sv, "v1beta1"sv, "ControllerRevisionList"sv, "controllerrevisions"sv, true, true};
+static constinit const KindInfo kControllerRevisionListKind{"apps"sv, "v1beta1"sv, "ControllerRevisionList"sv, "controllerrevisions"sv, true, true, true};
 constinit const TypeInfo ControllerRevisionList::kType{"apps.v1beta1.ControllerRevisionList"sv, kControllerRevisionListFields, std::size(kControllerRevisionListFields), sizeof(ControllerRevisionList), offsetof(ControllerRevisionList, unknown_fields), TypeForm::kStruct, &kControllerRevisionListKind};
 
 static constinit const FieldInfo kDeploymentFields[] = {
@@ -40,7 +40,7 @@ static constinit const FieldInfo kDeploymentFields[] = {
     {"spec"sv, &DeploymentSpec::kType, nullptr, offsetof(Deployment, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &DeploymentStatus::kType, nullptr, offsetof(Deployment, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kDeploymentKind{"apps"sv, "v1beta1"sv, "Deployment"sv, "deployments"sv, true, false};
+static constinit const KindInfo kDeploymentKind{"apps"sv, "v1beta1"sv, "Deployment"sv, "deployments"sv, true, false, true};
 constinit const TypeInfo Deployment::kType{"apps.v1beta1.Deployment"sv, kDeploymentFields, std::size(kDeploymentFields), sizeof(Deployment), offsetof(Deployment, unknown_fields), TypeForm::kStruct, &kDeploymentKind};
 
 static constinit const FieldInfo kDeploymentConditionFields[] = {
@@ -57,7 +57,7 @@ static constinit const FieldInfo kDeploymentListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(DeploymentList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Deployment::kType, nullptr, offsetof(DeploymentList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kDeploymentListKind{"apps"sv, "v1beta1"sv, "DeploymentList"sv, "deployments"sv, true, true};
+static constinit const KindInfo kDeploymentListKind{"apps"sv, "v1beta1"sv, "DeploymentList"sv, "deployments"sv, true, true, true};
 constinit const TypeInfo DeploymentList::kType{"apps.v1beta1.DeploymentList"sv, kDeploymentListFields, std::size(kDeploymentListFields), sizeof(DeploymentList), offsetof(DeploymentList, unknown_fields), TypeForm::kStruct, &kDeploymentListKind};
 
 static constinit const FieldInfo kDeploymentRollbackFields[] = {
@@ -65,7 +65,7 @@ static constinit const FieldInfo kDeploymentRollbackFields[] = {
     {"updatedAnnotations"sv, nullptr, nullptr, offsetof(DeploymentRollback, updated_annotations), 2, K::kString, S::kMap, false},
     {"rollbackTo"sv, &RollbackConfig::kType, nullptr, offsetof(DeploymentRollback, rollback_to), 3, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kDeploymentRollbackKind{"apps"sv, "v1beta1"sv, "DeploymentRollback"sv, ""sv, false, false};
+static constinit const KindInfo kDeploymentRollbackKind{"apps"sv, "v1beta1"sv, "DeploymentRollback"sv, ""sv, false, false, true};
 constinit const TypeInfo DeploymentRollback::kType{"apps.v1beta1.DeploymentRollback"sv, kDeploymentRollbackFields, std::size(kDeploymentRollbackFields), sizeof(DeploymentRollback), offsetof(DeploymentRollback, unknown_fields), TypeForm::kStruct, &kDeploymentRollbackKind};
 
 static constinit const FieldInfo kDeploymentSpecFields[] = {
@@ -122,7 +122,7 @@ static constinit const FieldInfo kScaleFields[] = {
     {"spec"sv, &ScaleSpec::kType, nullptr, offsetof(Scale, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ScaleStatus::kType, nullptr, offsetof(Scale, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kScaleKind{"apps"sv, "v1beta1"sv, "Scale"sv, ""sv, false, false};
+static constinit const KindInfo kScaleKind{"apps"sv, "v1beta1"sv, "Scale"sv, ""sv, false, false, true};
 constinit const TypeInfo Scale::kType{"apps.v1beta1.Scale"sv, kScaleFields, std::size(kScaleFields), sizeof(Scale), offsetof(Scale, unknown_fields), TypeForm::kStruct, &kScaleKind};
 
 static constinit const FieldInfo kScaleSpecFields[] = {
@@ -142,7 +142,7 @@ static constinit const FieldInfo kStatefulSetFields[] = {
     {"spec"sv, &StatefulSetSpec::kType, nullptr, offsetof(StatefulSet, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &StatefulSetStatus::kType, nullptr, offsetof(StatefulSet, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kStatefulSetKind{"apps"sv, "v1beta1"sv, "StatefulSet"sv, "statefulsets"sv, true, false};
+static constinit const KindInfo kStatefulSetKind{"apps"sv, "v1beta1"sv, "StatefulSet"sv, "statefulsets"sv, true, false, true};
 constinit const TypeInfo StatefulSet::kType{"apps.v1beta1.StatefulSet"sv, kStatefulSetFields, std::size(kStatefulSetFields), sizeof(StatefulSet), offsetof(StatefulSet, unknown_fields), TypeForm::kStruct, &kStatefulSetKind};
 
 static constinit const FieldInfo kStatefulSetConditionFields[] = {
@@ -158,7 +158,7 @@ static constinit const FieldInfo kStatefulSetListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(StatefulSetList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &StatefulSet::kType, nullptr, offsetof(StatefulSetList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kStatefulSetListKind{"apps"sv, "v1beta1"sv, "StatefulSetList"sv, "statefulsets"sv, true, true};
+static constinit const KindInfo kStatefulSetListKind{"apps"sv, "v1beta1"sv, "StatefulSetList"sv, "statefulsets"sv, true, true, true};
 constinit const TypeInfo StatefulSetList::kType{"apps.v1beta1.StatefulSetList"sv, kStatefulSetListFields, std::size(kStatefulSetListFields), sizeof(StatefulSetList), offsetof(StatefulSetList, unknown_fields), TypeForm::kStruct, &kStatefulSetListKind};
 
 static constinit const FieldInfo kStatefulSetOrdinalsFields[] = {

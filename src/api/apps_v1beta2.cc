@@ -25,14 +25,14 @@ static constinit const FieldInfo kControllerRevisionFields[] = {
     {"data"sv, nullptr, nullptr, offsetof(ControllerRevision, data), 2, K::kRawJson, S::kPlain, false},
     {"revision"sv, nullptr, nullptr, offsetof(ControllerRevision, revision), 3, K::kInt64, S::kPlain, true},
 };
-static constinit const KindInfo kControllerRevisionKind{"apps"sv, "v1beta2"sv, "ControllerRevision"sv, "controllerrevisions"sv, true, false};
+static constinit const KindInfo kControllerRevisionKind{"apps"sv, "v1beta2"sv, "ControllerRevision"sv, "controllerrevisions"sv, true, false, true};
 constinit const TypeInfo ControllerRevision::kType{"apps.v1beta2.ControllerRevision"sv, kControllerRevisionFields, std::size(kControllerRevisionFields), sizeof(ControllerRevision), offsetof(ControllerRevision, unknown_fields), TypeForm::kStruct, &kControllerRevisionKind};
 
 static constinit const FieldInfo kControllerRevisionListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ControllerRevisionList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ControllerRevision::kType, nullptr, offsetof(ControllerRevisionList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kControllerRevisionListKind{"apps"sv, "v1beta2"sv, "ControllerRevisionList"sv, "controllerrevisions"sv, true, true};
+static constinit const KindInfo kControllerRevisionListKind{"apps"sv, "v1beta2"sv, "ControllerRevisionList"sv, "controllerrevisions"sv, true, true, true};
 constinit const TypeInfo ControllerRevisionList::kType{"apps.v1beta2.ControllerRevisionList"sv, kControllerRevisionListFields, std::size(kControllerRevisionListFields), sizeof(ControllerRevisionList), offsetof(ControllerRevisionList, unknown_fields), TypeForm::kStruct, &kControllerRevisionListKind};
 
 static constinit const FieldInfo kDaemonSetFields[] = {
@@ -40,7 +40,7 @@ static constinit const FieldInfo kDaemonSetFields[] = {
     {"spec"sv, &DaemonSetSpec::kType, nullptr, offsetof(DaemonSet, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &DaemonSetStatus::kType, nullptr, offsetof(DaemonSet, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kDaemonSetKind{"apps"sv, "v1beta2"sv, "DaemonSet"sv, "daemonsets"sv, true, false};
+static constinit const KindInfo kDaemonSetKind{"apps"sv, "v1beta2"sv, "DaemonSet"sv, "daemonsets"sv, true, false, true};
 constinit const TypeInfo DaemonSet::kType{"apps.v1beta2.DaemonSet"sv, kDaemonSetFields, std::size(kDaemonSetFields), sizeof(DaemonSet), offsetof(DaemonSet, unknown_fields), TypeForm::kStruct, &kDaemonSetKind};
 
 static constinit const FieldInfo kDaemonSetConditionFields[] = {
@@ -56,7 +56,7 @@ static constinit const FieldInfo kDaemonSetListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(DaemonSetList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &DaemonSet::kType, nullptr, offsetof(DaemonSetList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kDaemonSetListKind{"apps"sv, "v1beta2"sv, "DaemonSetList"sv, "daemonsets"sv, true, true};
+static constinit const KindInfo kDaemonSetListKind{"apps"sv, "v1beta2"sv, "DaemonSetList"sv, "daemonsets"sv, true, true, true};
 constinit const TypeInfo DaemonSetList::kType{"apps.v1beta2.DaemonSetList"sv, kDaemonSetListFields, std::size(kDaemonSetListFields), sizeof(DaemonSetList), offsetof(DaemonSetList, unknown_fields), TypeForm::kStruct, &kDaemonSetListKind};
 
 static constinit const FieldInfo kDaemonSetSpecFields[] = {
@@ -93,7 +93,7 @@ static constinit const FieldInfo kDeploymentFields[] = {
     {"spec"sv, &DeploymentSpec::kType, nullptr, offsetof(Deployment, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &DeploymentStatus::kType, nullptr, offsetof(Deployment, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kDeploymentKind{"apps"sv, "v1beta2"sv, "Deployment"sv, "deployments"sv, true, false};
+static constinit const KindInfo kDeploymentKind{"apps"sv, "v1beta2"sv, "Deployment"sv, "deployments"sv, true, false, true};
 constinit const TypeInfo Deployment::kType{"apps.v1beta2.Deployment"sv, kDeploymentFields, std::size(kDeploymentFields), sizeof(Deployment), offsetof(Deployment, unknown_fields), TypeForm::kStruct, &kDeploymentKind};
 
 static constinit const FieldInfo kDeploymentConditionFields[] = {
@@ -110,7 +110,7 @@ static constinit const FieldInfo kDeploymentListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(DeploymentList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Deployment::kType, nullptr, offsetof(DeploymentList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kDeploymentListKind{"apps"sv, "v1beta2"sv, "DeploymentList"sv, "deployments"sv, true, true};
+static constinit const KindInfo kDeploymentListKind{"apps"sv, "v1beta2"sv, "DeploymentList"sv, "deployments"sv, true, true, true};
 constinit const TypeInfo DeploymentList::kType{"apps.v1beta2.DeploymentList"sv, kDeploymentListFields, std::size(kDeploymentListFields), sizeof(DeploymentList), offsetof(DeploymentList, unknown_fields), TypeForm::kStruct, &kDeploymentListKind};
 
 static constinit const FieldInfo kDeploymentSpecFields[] = {
@@ -149,7 +149,7 @@ static constinit const FieldInfo kReplicaSetFields[] = {
     {"spec"sv, &ReplicaSetSpec::kType, nullptr, offsetof(ReplicaSet, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ReplicaSetStatus::kType, nullptr, offsetof(ReplicaSet, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kReplicaSetKind{"apps"sv, "v1beta2"sv, "ReplicaSet"sv, "replicasets"sv, true, false};
+static constinit const KindInfo kReplicaSetKind{"apps"sv, "v1beta2"sv, "ReplicaSet"sv, "replicasets"sv, true, false, true};
 constinit const TypeInfo ReplicaSet::kType{"apps.v1beta2.ReplicaSet"sv, kReplicaSetFields, std::size(kReplicaSetFields), sizeof(ReplicaSet), offsetof(ReplicaSet, unknown_fields), TypeForm::kStruct, &kReplicaSetKind};
 
 static constinit const FieldInfo kReplicaSetConditionFields[] = {
@@ -165,7 +165,7 @@ static constinit const FieldInfo kReplicaSetListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ReplicaSetList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ReplicaSet::kType, nullptr, offsetof(ReplicaSetList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kReplicaSetListKind{"apps"sv, "v1beta2"sv, "ReplicaSetList"sv, "replicasets"sv, true, true};
+static constinit const KindInfo kReplicaSetListKind{"apps"sv, "v1beta2"sv, "ReplicaSetList"sv, "replicasets"sv, true, true, true};
 constinit const TypeInfo ReplicaSetList::kType{"apps.v1beta2.ReplicaSetList"sv, kReplicaSetListFields, std::size(kReplicaSetListFields), sizeof(ReplicaSetList), offsetof(ReplicaSetList, unknown_fields), TypeForm::kStruct, &kReplicaSetListKind};
 
 static constinit const FieldInfo kReplicaSetSpecFields[] = {
@@ -210,7 +210,7 @@ static constinit const FieldInfo kScaleFields[] = {
     {"spec"sv, &ScaleSpec::kType, nullptr, offsetof(Scale, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ScaleStatus::kType, nullptr, offsetof(Scale, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kScaleKind{"apps"sv, "v1beta2"sv, "Scale"sv, ""sv, false, false};
+static constinit const KindInfo kScaleKind{"apps"sv, "v1beta2"sv, "Scale"sv, ""sv, false, false, true};
 constinit const TypeInfo Scale::kType{"apps.v1beta2.Scale"sv, kScaleFields, std::size(kScaleFields), sizeof(Scale), offsetof(Scale, unknown_fields), TypeForm::kStruct, &kScaleKind};
 
 static constinit const FieldInfo kScaleSpecFields[] = {
@@ -230,7 +230,7 @@ static constinit const FieldInfo kStatefulSetFields[] = {
     {"spec"sv, &StatefulSetSpec::kType, nullptr, offsetof(StatefulSet, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &StatefulSetStatus::kType, nullptr, offsetof(StatefulSet, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kStatefulSetKind{"apps"sv, "v1beta2"sv, "StatefulSet"sv, "statefulsets"sv, true, false};
+static constinit const KindInfo kStatefulSetKind{"apps"sv, "v1beta2"sv, "StatefulSet"sv, "statefulsets"sv, true, false, true};
 constinit const TypeInfo StatefulSet::kType{"apps.v1beta2.StatefulSet"sv, kStatefulSetFields, std::size(kStatefulSetFields), sizeof(StatefulSet), offsetof(StatefulSet, unknown_fields), TypeForm::kStruct, &kStatefulSetKind};
 
 static constinit const FieldInfo kStatefulSetConditionFields[] = {
@@ -246,7 +246,7 @@ static constinit const FieldInfo kStatefulSetListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(StatefulSetList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &StatefulSet::kType, nullptr, offsetof(StatefulSetList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kStatefulSetListKind{"apps"sv, "v1beta2"sv, "StatefulSetList"sv, "statefulsets"sv, true, true};
+static constinit const KindInfo kStatefulSetListKind{"apps"sv, "v1beta2"sv, "StatefulSetList"sv, "statefulsets"sv, true, true, true};
 constinit const TypeInfo StatefulSetList::kType{"apps.v1beta2.StatefulSetList"sv, kStatefulSetListFields, std::size(kStatefulSetListFields), sizeof(StatefulSetList), offsetof(StatefulSetList, unknown_fields), TypeForm::kStruct, &kStatefulSetListKind};
 
 static constinit const FieldInfo kStatefulSetOrdinalsFields[] = {

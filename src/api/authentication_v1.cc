@@ -42,7 +42,7 @@ static constinit const FieldInfo kSelfSubjectReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(SelfSubjectReview, metadata), 1, K::kMessage, S::kPlain, false},
     {"status"sv, &SelfSubjectReviewStatus::kType, nullptr, offsetof(SelfSubjectReview, status), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kSelfSubjectReviewKind{"authentication.k8s.io"sv, "v1"sv, "SelfSubjectReview"sv, "selfsubjectreviews"sv, false, false};
+static constinit const KindInfo kSelfSubjectReviewKind{"authentication.k8s.io"sv, "v1"sv, "SelfSubjectReview"sv, "selfsubjectreviews"sv, false, false, true};
 constinit const TypeInfo SelfSubjectReview::kType{"authentication.v1.SelfSubjectReview"sv, kSelfSubjectReviewFields, std::size(kSelfSubjectReviewFields), sizeof(SelfSubjectReview), offsetof(SelfSubjectReview, unknown_fields), TypeForm::kStruct, &kSelfSubjectReviewKind};
 
 static constinit const FieldInfo kSelfSubjectReviewStatusFields[] = {
@@ -55,7 +55,7 @@ static constinit const FieldInfo kTokenRequestFields[] = {
     {"spec"sv, &TokenRequestSpec::kType, nullptr, offsetof(TokenRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &TokenRequestStatus::kType, nullptr, offsetof(TokenRequest, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kTokenRequestKind{"authentication.k8s.io"sv, "v1"sv, "TokenRequest"sv, ""sv, false, false};
+static constinit const KindInfo kTokenRequestKind{"authentication.k8s.io"sv, "v1"sv, "TokenRequest"sv, ""sv, false, false, true};
 constinit const TypeInfo TokenRequest::kType{"authentication.v1.TokenRequest"sv, kTokenRequestFields, std::size(kTokenRequestFields), sizeof(TokenRequest), offsetof(TokenRequest, unknown_fields), TypeForm::kStruct, &kTokenRequestKind};
 
 static constinit const FieldInfo kTokenRequestSpecFields[] = {
@@ -77,7 +77,7 @@ static constinit const FieldInfo kTokenReviewFields[] = {
     {"spec"sv, &TokenReviewSpec::kType, nullptr, offsetof(TokenReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &TokenReviewStatus::kType, nullptr, offsetof(TokenReview, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kTokenReviewKind{"authentication.k8s.io"sv, "v1"sv, "TokenReview"sv, "tokenreviews"sv, false, false};
+static constinit const KindInfo kTokenReviewKind{"authentication.k8s.io"sv, "v1"sv, "TokenReview"sv, "tokenreviews"sv, false, false, true};
 constinit const TypeInfo TokenReview::kType{"authentication.v1.TokenReview"sv, kTokenReviewFields, std::size(kTokenReviewFields), sizeof(TokenReview), offsetof(TokenReview, unknown_fields), TypeForm::kStruct, &kTokenReviewKind};
 
 static constinit const FieldInfo kTokenReviewSpecFields[] = {

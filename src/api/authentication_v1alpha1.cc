@@ -18,7 +18,7 @@ static constinit const FieldInfo kSelfSubjectReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(SelfSubjectReview, metadata), 1, K::kMessage, S::kPlain, false},
     {"status"sv, &SelfSubjectReviewStatus::kType, nullptr, offsetof(SelfSubjectReview, status), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kSelfSubjectReviewKind{"authentication.k8s.io"sv, "v1alpha1"sv, "SelfSubjectReview"sv, "selfsubjectreviews"sv, false, false};
+static constinit const KindInfo kSelfSubjectReviewKind{"authentication.k8s.io"sv, "v1alpha1"sv, "SelfSubjectReview"sv, "selfsubjectreviews"sv, false, false, true};
 constinit const TypeInfo SelfSubjectReview::kType{"authentication.v1alpha1.SelfSubjectReview"sv, kSelfSubjectReviewFields, std::size(kSelfSubjectReviewFields), sizeof(SelfSubjectReview), offsetof(SelfSubjectReview, unknown_fields), TypeForm::kStruct, &kSelfSubjectReviewKind};
 
 static constinit const FieldInfo kSelfSubjectReviewStatusFields[] = {

@@ -28,7 +28,7 @@ static constinit const FieldInfo kSelfSubjectReviewFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(SelfSubjectReview, metadata), 1, K::kMessage, S::kPlain, false},
     {"status"sv, &SelfSubjectReviewStatus::kType, nullptr, offsetof(SelfSubjectReview, status), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kSelfSubjectReviewKind{"authentication.k8s.io"sv, "v1beta1"sv, "SelfSubjectReview"sv, "selfsubjectreviews"sv, false, false};
+static constinit const KindInfo kSelfSubjectReviewKind{"authentication.k8s.io"sv, "v1beta1"sv, "SelfSubjectReview"sv, "selfsubjectreviews"sv, false, false, true};
 constinit const TypeInfo SelfSubjectReview::kType{"authentication.v1beta1.SelfSubjectReview"sv, kSelfSubjectReviewFields, std::size(kSelfSubjectReviewFields), sizeof(SelfSubjectReview), offsetof(SelfSubjectReview, unknown_fields), TypeForm::kStruct, &kSelfSubjectReviewKind};
 
 static constinit const FieldInfo kSelfSubjectReviewStatusFields[] = {
@@ -41,7 +41,7 @@ static constinit const FieldInfo kTokenReviewFields[] = {
     {"spec"sv, &TokenReviewSpec::kType, nullptr, offsetof(TokenReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &TokenReviewStatus::kType, nullptr, offsetof(TokenReview, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kTokenReviewKind{"authentication.k8s.io"sv, "v1beta1"sv, "TokenReview"sv, "tokenreviews"sv, false, false};
+static constinit const KindInfo kTokenReviewKind{"authentication.k8s.io"sv, "v1beta1"sv, "TokenReview"sv, "tokenreviews"sv, false, false, true};
 constinit const TypeInfo TokenReview::kType{"authentication.v1beta1.TokenReview"sv, kTokenReviewFields, std::size(kTokenReviewFields), sizeof(TokenReview), offsetof(TokenReview, unknown_fields), TypeForm::kStruct, &kTokenReviewKind};
 
 static constinit const FieldInfo kTokenReviewSpecFields[] = {

@@ -41,7 +41,7 @@ static constinit const FieldInfo kLocalSubjectAccessReviewFields[] = {
     {"spec"sv, &SubjectAccessReviewSpec::kType, nullptr, offsetof(LocalSubjectAccessReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &SubjectAccessReviewStatus::kType, nullptr, offsetof(LocalSubjectAccessReview, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kLocalSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1"sv, "LocalSubjectAccessReview"sv, "localsubjectaccessreviews"sv, true, false};
+static constinit const KindInfo kLocalSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1"sv, "LocalSubjectAccessReview"sv, "localsubjectaccessreviews"sv, true, false, true};
 constinit const TypeInfo LocalSubjectAccessReview::kType{"authorization.v1.LocalSubjectAccessReview"sv, kLocalSubjectAccessReviewFields, std::size(kLocalSubjectAccessReviewFields), sizeof(LocalSubjectAccessReview), offsetof(LocalSubjectAccessReview, unknown_fields), TypeForm::kStruct, &kLocalSubjectAccessReviewKind};
 
 static constinit const FieldInfo kNonResourceAttributesFields[] = {
@@ -82,7 +82,7 @@ static constinit const FieldInfo kSelfSubjectAccessReviewFields[] = {
     {"spec"sv, &SelfSubjectAccessReviewSpec::kType, nullptr, offsetof(SelfSubjectAccessReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &SubjectAccessReviewStatus::kType, nullptr, offsetof(SelfSubjectAccessReview, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kSelfSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1"sv, "SelfSubjectAccessReview"sv, "selfsubjectaccessreviews"sv, false, false};
+static constinit const KindInfo kSelfSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1"sv, "SelfSubjectAccessReview"sv, "selfsubjectaccessreviews"sv, false, false, true};
 constinit const TypeInfo SelfSubjectAccessReview::kType{"authorization.v1.SelfSubjectAccessReview"sv, kSelfSubjectAccessReviewFields, std::size(kSelfSubjectAccessReviewFields), sizeof(SelfSubjectAccessReview), offsetof(SelfSubjectAccessReview, unknown_fields), TypeForm::kStruct, &kSelfSubjectAccessReviewKind};
 
 static constinit const FieldInfo kSelfSubjectAccessReviewSpecFields[] = {
@@ -96,7 +96,7 @@ static constinit const FieldInfo kSelfSubjectRulesReviewFields[] = {
     {"spec"sv, &SelfSubjectRulesReviewSpec::kType, nullptr, offsetof(SelfSubjectRulesReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &SubjectRulesReviewStatus::kType, nullptr, offsetof(SelfSubjectRulesReview, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kSelfSubjectRulesReviewKind{"authorization.k8s.io"sv, "v1"sv, "SelfSubjectRulesReview"sv, "selfsubjectrulesreviews"sv, false, false};
+static constinit const KindInfo kSelfSubjectRulesReviewKind{"authorization.k8s.io"sv, "v1"sv, "SelfSubjectRulesReview"sv, "selfsubjectrulesreviews"sv, false, false, true};
 constinit const TypeInfo SelfSubjectRulesReview::kType{"authorization.v1.SelfSubjectRulesReview"sv, kSelfSubjectRulesReviewFields, std::size(kSelfSubjectRulesReviewFields), sizeof(SelfSubjectRulesReview), offsetof(SelfSubjectRulesReview, unknown_fields), TypeForm::kStruct, &kSelfSubjectRulesReviewKind};
 
 static constinit const FieldInfo kSelfSubjectRulesReviewSpecFields[] = {
@@ -109,7 +109,7 @@ static constinit const FieldInfo kSubjectAccessReviewFields[] = {
     {"spec"sv, &SubjectAccessReviewSpec::kType, nullptr, offsetof(SubjectAccessReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &SubjectAccessReviewStatus::kType, nullptr, offsetof(SubjectAccessReview, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1"sv, "SubjectAccessReview"sv, "subjectaccessreviews"sv, false, false};
+static constinit const KindInfo kSubjectAccessReviewKind{"authorization.k8s.io"sv, "v1"sv, "SubjectAccessReview"sv, "subjectaccessreviews"sv, false, false, true};
 constinit const TypeInfo SubjectAccessReview::kType{"authorization.v1.SubjectAccessReview"sv, kSubjectAccessReviewFields, std::size(kSubjectAccessReviewFields), sizeof(SubjectAccessReview), offsetof(SubjectAccessReview, unknown_fields), TypeForm::kStruct, &kSubjectAccessReviewKind};
 
 static constinit const FieldInfo kSubjectAccessReviewSpecFields[] = {

@@ -62,7 +62,7 @@ static constinit const FieldInfo kHorizontalPodAutoscalerFields[] = {
     {"spec"sv, &HorizontalPodAutoscalerSpec::kType, nullptr, offsetof(HorizontalPodAutoscaler, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &HorizontalPodAutoscalerStatus::kType, nullptr, offsetof(HorizontalPodAutoscaler, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kHorizontalPodAutoscalerKind{"autoscaling"sv, "v1"sv, "HorizontalPodAutoscaler"sv, "horizontalpodautoscalers"sv, true, false};
+static constinit const KindInfo kHorizontalPodAutoscalerKind{"autoscaling"sv, "v1"sv, "HorizontalPodAutoscaler"sv, "horizontalpodautoscalers"sv, true, false, true};
 constinit const TypeInfo HorizontalPodAutoscaler::kType{"autoscaling.v1.HorizontalPodAutoscaler"sv, kHorizontalPodAutoscalerFields, std::size(kHorizontalPodAutoscalerFields), sizeof(HorizontalPodAutoscaler), offsetof(HorizontalPodAutoscaler, unknown_fields), TypeForm::kStruct, &kHorizontalPodAutoscalerKind};
 
 static constinit const FieldInfo kHorizontalPodAutoscalerConditionFields[] = {
@@ -79,7 +79,7 @@ static constinit const FieldInfo kHorizontalPodAutoscalerListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(HorizontalPodAutoscalerList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &HorizontalPodAutoscaler::kType, nullptr, offsetof(HorizontalPodAutoscalerList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kHorizontalPodAutoscalerListKind{"autoscaling"sv, "v1"sv, "HorizontalPodAutoscalerList"sv, "horizontalpodautoscalers"sv, true, true};
+static constinit const KindInfo kHorizontalPodAutoscalerListKind{"autoscaling"sv, "v1"sv, "HorizontalPodAutoscalerList"sv, "horizontalpodautoscalers"sv, true, true, true};
 constinit const TypeInfo HorizontalPodAutoscalerList::kType{"autoscaling.v1.HorizontalPodAutoscalerList"sv, kHorizontalPodAutoscalerListFields, std::size(kHorizontalPodAutoscalerListFields), sizeof(HorizontalPodAutoscalerList), offsetof(HorizontalPodAutoscalerList, unknown_fields), TypeForm::kStruct, &kHorizontalPodAutoscalerListKind};
 
 static constinit const FieldInfo kHorizontalPodAutoscalerSpecFields[] = {
@@ -170,7 +170,7 @@ static constinit const FieldInfo kScaleFields[] = {
     {"spec"sv, &ScaleSpec::kType, nullptr, offsetof(Scale, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ScaleStatus::kType, nullptr, offsetof(Scale, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kScaleKind{"autoscaling"sv, "v1"sv, "Scale"sv, ""sv, false, false};
+static constinit const KindInfo kScaleKind{"autoscaling"sv, "v1"sv, "Scale"sv, ""sv, false, false, true};
 constinit const TypeInfo Scale::kType{"autoscaling.v1.Scale"sv, kScaleFields, std::size(kScaleFields), sizeof(Scale), offsetof(Scale, unknown_fields), TypeForm::kStruct, &kScaleKind};
 
 static constinit const FieldInfo kScaleSpecFields[] = {

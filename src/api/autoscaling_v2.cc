@@ -71,7 +71,7 @@ static constinit const FieldInfo kHorizontalPodAutoscalerFields[] = {
     {"spec"sv, &HorizontalPodAutoscalerSpec::kType, nullptr, offsetof(HorizontalPodAutoscaler, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &HorizontalPodAutoscalerStatus::kType, nullptr, offsetof(HorizontalPodAutoscaler, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kHorizontalPodAutoscalerKind{"autoscaling"sv, "v2"sv, "HorizontalPodAutoscaler"sv, "horizontalpodautoscalers"sv, true, false};
+static constinit const KindInfo kHorizontalPodAutoscalerKind{"autoscaling"sv, "v2"sv, "HorizontalPodAutoscaler"sv, "horizontalpodautoscalers"sv, true, false, true};
 constinit const TypeInfo HorizontalPodAutoscaler::kType{"autoscaling.v2.HorizontalPodAutoscaler"sv, kHorizontalPodAutoscalerFields, std::size(kHorizontalPodAutoscalerFields), sizeof(HorizontalPodAutoscaler), offsetof(HorizontalPodAutoscaler, unknown_fields), TypeForm::kStruct, &kHorizontalPodAutoscalerKind};
 
 static constinit const FieldInfo kHorizontalPodAutoscalerBehaviorFields[] = {
@@ -94,7 +94,7 @@ static constinit const FieldInfo kHorizontalPodAutoscalerListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(HorizontalPodAutoscalerList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &HorizontalPodAutoscaler::kType, nullptr, offsetof(HorizontalPodAutoscalerList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kHorizontalPodAutoscalerListKind{"autoscaling"sv, "v2"sv, "HorizontalPodAutoscalerList"sv, "horizontalpodautoscalers"sv, true, true};
+static constinit const KindInfo kHorizontalPodAutoscalerListKind{"autoscaling"sv, "v2"sv, "HorizontalPodAutoscalerList"sv, "horizontalpodautoscalers"sv, true, true, true};
 constinit const TypeInfo HorizontalPodAutoscalerList::kType{"autoscaling.v2.HorizontalPodAutoscalerList"sv, kHorizontalPodAutoscalerListFields, std::size(kHorizontalPodAutoscalerListFields), sizeof(HorizontalPodAutoscalerList), offsetof(HorizontalPodAutoscalerList, unknown_fields), TypeForm::kStruct, &kHorizontalPodAutoscalerListKind};
 
 static constinit const FieldInfo kHorizontalPodAutoscalerSpecFields[] = {

@@ -31,14 +31,14 @@ static constinit const FieldInfo kCronJobFields[] = {
     {"spec"sv, &CronJobSpec::kType, nullptr, offsetof(CronJob, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &CronJobStatus::kType, nullptr, offsetof(CronJob, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kCronJobKind{"batch"sv, "v1"sv, "CronJob"sv, "cronjobs"sv, true, false};
+static constinit const KindInfo kCronJobKind{"batch"sv, "v1"sv, "CronJob"sv, "cronjobs"sv, true, false, true};
 constinit const TypeInfo CronJob::kType{"batch.v1.CronJob"sv, kCronJobFields, std::size(kCronJobFields), sizeof(CronJob), offsetof(CronJob, unknown_fields), TypeForm::kStruct, &kCronJobKind};
 
 static constinit const FieldInfo kCronJobListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CronJobList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CronJob::kType, nullptr, offsetof(CronJobList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCronJobListKind{"batch"sv, "v1"sv, "CronJobList"sv, "cronjobs"sv, true, true};
+static constinit const KindInfo kCronJobListKind{"batch"sv, "v1"sv, "CronJobList"sv, "cronjobs"sv, true, true, true};
 constinit const TypeInfo CronJobList::kType{"batch.v1.CronJobList"sv, kCronJobListFields, std::size(kCronJobListFields), sizeof(CronJobList), offsetof(CronJobList, unknown_fields), TypeForm::kStruct, &kCronJobListKind};
 
 static constinit const FieldInfo kCronJobSpecFields[] = {
@@ -65,7 +65,7 @@ static constinit const FieldInfo kJobFields[] = {
     {"spec"sv, &JobSpec::kType, nullptr, offsetof(Job, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &JobStatus::kType, nullptr, offsetof(Job, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kJobKind{"batch"sv, "v1"sv, "Job"sv, "jobs"sv, true, false};
+static constinit const KindInfo kJobKind{"batch"sv, "v1"sv, "Job"sv, "jobs"sv, true, false, true};
 constinit const TypeInfo Job::kType{"batch.v1.Job"sv, kJobFields, std::size(kJobFields), sizeof(Job), offsetof(Job, unknown_fields), TypeForm::kStruct, &kJobKind};
 
 static constinit const FieldInfo kJobConditionFields[] = {
@@ -82,7 +82,7 @@ static constinit const FieldInfo kJobListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(JobList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Job::kType, nullptr, offsetof(JobList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kJobListKind{"batch"sv, "v1"sv, "JobList"sv, "jobs"sv, true, true};
+static constinit const KindInfo kJobListKind{"batch"sv, "v1"sv, "JobList"sv, "jobs"sv, true, true, true};
 constinit const TypeInfo JobList::kType{"batch.v1.JobList"sv, kJobListFields, std::size(kJobListFields), sizeof(JobList), offsetof(JobList, unknown_fields), TypeForm::kStruct, &kJobListKind};
 
 static constinit const FieldInfo kJobSchedulingConfigurationFields[] = {

@@ -21,14 +21,14 @@ static constinit const FieldInfo kCronJobFields[] = {
     {"spec"sv, &CronJobSpec::kType, nullptr, offsetof(CronJob, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &CronJobStatus::kType, nullptr, offsetof(CronJob, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kCronJobKind{"batch"sv, "v1beta1"sv, "CronJob"sv, "cronjobs"sv, true, false};
+static constinit const KindInfo kCronJobKind{"batch"sv, "v1beta1"sv, "CronJob"sv, "cronjobs"sv, true, false, true};
 constinit const TypeInfo CronJob::kType{"batch.v1beta1.CronJob"sv, kCronJobFields, std::size(kCronJobFields), sizeof(CronJob), offsetof(CronJob, unknown_fields), TypeForm::kStruct, &kCronJobKind};
 
 static constinit const FieldInfo kCronJobListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CronJobList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CronJob::kType, nullptr, offsetof(CronJobList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCronJobListKind{"batch"sv, "v1beta1"sv, "CronJobList"sv, "cronjobs"sv, true, true};
+static constinit const KindInfo kCronJobListKind{"batch"sv, "v1beta1"sv, "CronJobList"sv, "cronjobs"sv, true, true, true};
 constinit const TypeInfo CronJobList::kType{"batch.v1beta1.CronJobList"sv, kCronJobListFields, std::size(kCronJobListFields), sizeof(CronJobList), offsetof(CronJobList, unknown_fields), TypeForm::kStruct, &kCronJobListKind};
 
 static constinit const FieldInfo kCronJobSpecFields[] = {

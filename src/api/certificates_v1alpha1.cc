@@ -18,14 +18,14 @@ static constinit const FieldInfo kClusterTrustBundleFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ClusterTrustBundle, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &ClusterTrustBundleSpec::kType, nullptr, offsetof(ClusterTrustBundle, spec), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kClusterTrustBundleKind{"certificates.k8s.io"sv, "v1alpha1"sv, "ClusterTrustBundle"sv, "clustertrustbundles"sv, false, false};
+static constinit const KindInfo kClusterTrustBundleKind{"certificates.k8s.io"sv, "v1alpha1"sv, "ClusterTrustBundle"sv, "clustertrustbundles"sv, false, false, true};
 constinit const TypeInfo ClusterTrustBundle::kType{"certificates.v1alpha1.ClusterTrustBundle"sv, kClusterTrustBundleFields, std::size(kClusterTrustBundleFields), sizeof(ClusterTrustBundle), offsetof(ClusterTrustBundle, unknown_fields), TypeForm::kStruct, &kClusterTrustBundleKind};
 
 static constinit const FieldInfo kClusterTrustBundleListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ClusterTrustBundleList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ClusterTrustBundle::kType, nullptr, offsetof(ClusterTrustBundleList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kClusterTrustBundleListKind{"certificates.k8s.io"sv, "v1alpha1"sv, "ClusterTrustBundleList"sv, "clustertrustbundles"sv, false, true};
+static constinit const KindInfo kClusterTrustBundleListKind{"certificates.k8s.io"sv, "v1alpha1"sv, "ClusterTrustBundleList"sv, "clustertrustbundles"sv, false, true, true};
 constinit const TypeInfo ClusterTrustBundleList::kType{"certificates.v1alpha1.ClusterTrustBundleList"sv, kClusterTrustBundleListFields, std::size(kClusterTrustBundleListFields), sizeof(ClusterTrustBundleList), offsetof(ClusterTrustBundleList, unknown_fields), TypeForm::kStruct, &kClusterTrustBundleListKind};
 
 static constinit const FieldInfo kClusterTrustBundleSpecFields[] = {

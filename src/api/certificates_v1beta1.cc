@@ -27,7 +27,7 @@ static constinit const FieldInfo kCertificateSigningRequestFields[] = {
     {"spec"sv, &CertificateSigningRequestSpec::kType, nullptr, offsetof(CertificateSigningRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &CertificateSigningRequestStatus::kType, nullptr, offsetof(CertificateSigningRequest, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kCertificateSigningRequestKind{"certificates.k8s.io"sv, "v1beta1"sv, "CertificateSigningRequest"sv, "certificatesigningrequests"sv, false, false};
+static constinit const KindInfo kCertificateSigningRequestKind{"certificates.k8s.io"sv, "v1beta1"sv, "CertificateSigningRequest"sv, "certificatesigningrequests"sv, false, false, true};
 constinit const TypeInfo CertificateSigningRequest::kType{"certificates.v1beta1.CertificateSigningRequest"sv, kCertificateSigningRequestFields, std::size(kCertificateSigningRequestFields), sizeof(CertificateSigningRequest), offsetof(CertificateSigningRequest, unknown_fields), TypeForm::kStruct, &kCertificateSigningRequestKind};
 
 static constinit const FieldInfo kCertificateSigningRequestConditionFields[] = {
@@ -44,7 +44,7 @@ static constinit const FieldInfo kCertificateSigningRequestListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CertificateSigningRequestList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CertificateSigningRequest::kType, nullptr, offsetof(CertificateSigningRequestList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCertificateSigningRequestListKind{"certificates.k8s.io"sv, "v1beta1"sv, "CertificateSigningRequestList"sv, "certificatesigningrequests"sv, false, true};
+static constinit const KindInfo kCertificateSigningRequestListKind{"certificates.k8s.io"sv, "v1beta1"sv, "CertificateSigningRequestList"sv, "certificatesigningrequests"sv, false, true, true};
 constinit const TypeInfo CertificateSigningRequestList::kType{"certificates.v1beta1.CertificateSigningRequestList"sv, kCertificateSigningRequestListFields, std::size(kCertificateSigningRequestListFields), sizeof(CertificateSigningRequestList), offsetof(CertificateSigningRequestList, unknown_fields), TypeForm::kStruct, &kCertificateSigningRequestListKind};
 
 static constinit const FieldInfo kCertificateSigningRequestSpecFields[] = {
@@ -69,14 +69,14 @@ static constinit const FieldInfo kClusterTrustBundleFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ClusterTrustBundle, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &ClusterTrustBundleSpec::kType, nullptr, offsetof(ClusterTrustBundle, spec), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kClusterTrustBundleKind{"certificates.k8s.io"sv, "v1beta1"sv, "ClusterTrustBundle"sv, "clustertrustbundles"sv, false, false};
+static constinit const KindInfo kClusterTrustBundleKind{"certificates.k8s.io"sv, "v1beta1"sv, "ClusterTrustBundle"sv, "clustertrustbundles"sv, false, false, true};
 constinit const TypeInfo ClusterTrustBundle::kType{"certificates.v1beta1.ClusterTrustBundle"sv, kClusterTrustBundleFields, std::size(kClusterTrustBundleFields), sizeof(ClusterTrustBundle), offsetof(ClusterTrustBundle, unknown_fields), TypeForm::kStruct, &kClusterTrustBundleKind};
 
 static constinit const FieldInfo kClusterTrustBundleListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ClusterTrustBundleList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ClusterTrustBundle::kType, nullptr, offsetof(ClusterTrustBundleList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kClusterTrustBundleListKind{"certificates.k8s.io"sv, "v1beta1"sv, "ClusterTrustBundleList"sv, "clustertrustbundles"sv, false, true};
+static constinit const KindInfo kClusterTrustBundleListKind{"certificates.k8s.io"sv, "v1beta1"sv, "ClusterTrustBundleList"sv, "clustertrustbundles"sv, false, true, true};
 constinit const TypeInfo ClusterTrustBundleList::kType{"certificates.v1beta1.ClusterTrustBundleList"sv, kClusterTrustBundleListFields, std::size(kClusterTrustBundleListFields), sizeof(ClusterTrustBundleList), offsetof(ClusterTrustBundleList, unknown_fields), TypeForm::kStruct, &kClusterTrustBundleListKind};
 
 static constinit const FieldInfo kClusterTrustBundleSpecFields[] = {
@@ -95,14 +95,14 @@ static constinit const FieldInfo kPodCertificateRequestFields[] = {
     {"spec"sv, &PodCertificateRequestSpec::kType, nullptr, offsetof(PodCertificateRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &PodCertificateRequestStatus::kType, nullptr, offsetof(PodCertificateRequest, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPodCertificateRequestKind{"certificates.k8s.io"sv, "v1beta1"sv, "PodCertificateRequest"sv, "podcertificaterequests"sv, true, false};
+static constinit const KindInfo kPodCertificateRequestKind{"certificates.k8s.io"sv, "v1beta1"sv, "PodCertificateRequest"sv, "podcertificaterequests"sv, true, false, true};
 constinit const TypeInfo PodCertificateRequest::kType{"certificates.v1beta1.PodCertificateRequest"sv, kPodCertificateRequestFields, std::size(kPodCertificateRequestFields), sizeof(PodCertificateRequest), offsetof(PodCertificateRequest, unknown_fields), TypeForm::kStruct, &kPodCertificateRequestKind};
 
 static constinit const FieldInfo kPodCertificateRequestListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PodCertificateRequestList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PodCertificateRequest::kType, nullptr, offsetof(PodCertificateRequestList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPodCertificateRequestListKind{"certificates.k8s.io"sv, "v1beta1"sv, "PodCertificateRequestList"sv, "podcertificaterequests"sv, true, true};
+static constinit const KindInfo kPodCertificateRequestListKind{"certificates.k8s.io"sv, "v1beta1"sv, "PodCertificateRequestList"sv, "podcertificaterequests"sv, true, true, true};
 constinit const TypeInfo PodCertificateRequestList::kType{"certificates.v1beta1.PodCertificateRequestList"sv, kPodCertificateRequestListFields, std::size(kPodCertificateRequestListFields), sizeof(PodCertificateRequestList), offsetof(PodCertificateRequestList, unknown_fields), TypeForm::kStruct, &kPodCertificateRequestListKind};
 
 static constinit const FieldInfo kPodCertificateRequestSpecFields[] = {

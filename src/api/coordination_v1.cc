@@ -18,14 +18,14 @@ static constinit const FieldInfo kLeaseFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Lease, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &LeaseSpec::kType, nullptr, offsetof(Lease, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kLeaseKind{"coordination.k8s.io"sv, "v1"sv, "Lease"sv, "leases"sv, true, false};
+static constinit const KindInfo kLeaseKind{"coordination.k8s.io"sv, "v1"sv, "Lease"sv, "leases"sv, true, false, true};
 constinit const TypeInfo Lease::kType{"coordination.v1.Lease"sv, kLeaseFields, std::size(kLeaseFields), sizeof(Lease), offsetof(Lease, unknown_fields), TypeForm::kStruct, &kLeaseKind};
 
 static constinit const FieldInfo kLeaseListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(LeaseList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Lease::kType, nullptr, offsetof(LeaseList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kLeaseListKind{"coordination.k8s.io"sv, "v1"sv, "LeaseList"sv, "leases"sv, true, true};
+static constinit const KindInfo kLeaseListKind{"coordination.k8s.io"sv, "v1"sv, "LeaseList"sv, "leases"sv, true, true, true};
 constinit const TypeInfo LeaseList::kType{"coordination.v1.LeaseList"sv, kLeaseListFields, std::size(kLeaseListFields), sizeof(LeaseList), offsetof(LeaseList, unknown_fields), TypeForm::kStruct, &kLeaseListKind};
 
 static constinit const FieldInfo kLeaseSpecFields[] = {

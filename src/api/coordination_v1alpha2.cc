@@ -18,14 +18,14 @@ static constinit const FieldInfo kLeaseCandidateFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(LeaseCandidate, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &LeaseCandidateSpec::kType, nullptr, offsetof(LeaseCandidate, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kLeaseCandidateKind{"coordination.k8s.io"sv, "v1alpha2"sv, "LeaseCandidate"sv, "leasecandidates"sv, true, false};
+static constinit const KindInfo kLeaseCandidateKind{"coordination.k8s.io"sv, "v1alpha2"sv, "LeaseCandidate"sv, "leasecandidates"sv, true, false, true};
 constinit const TypeInfo LeaseCandidate::kType{"coordination.v1alpha2.LeaseCandidate"sv, kLeaseCandidateFields, std::size(kLeaseCandidateFields), sizeof(LeaseCandidate), offsetof(LeaseCandidate, unknown_fields), TypeForm::kStruct, &kLeaseCandidateKind};
 
 static constinit const FieldInfo kLeaseCandidateListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(LeaseCandidateList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &LeaseCandidate::kType, nullptr, offsetof(LeaseCandidateList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kLeaseCandidateListKind{"coordination.k8s.io"sv, "v1alpha2"sv, "LeaseCandidateList"sv, "leasecandidates"sv, true, true};
+static constinit const KindInfo kLeaseCandidateListKind{"coordination.k8s.io"sv, "v1alpha2"sv, "LeaseCandidateList"sv, "leasecandidates"sv, true, true, true};
 constinit const TypeInfo LeaseCandidateList::kType{"coordination.v1alpha2.LeaseCandidateList"sv, kLeaseCandidateListFields, std::size(kLeaseCandidateListFields), sizeof(LeaseCandidateList), offsetof(LeaseCandidateList, unknown_fields), TypeForm::kStruct, &kLeaseCandidateListKind};
 
 static constinit const FieldInfo kLeaseCandidateSpecFields[] = {

@@ -18,21 +18,21 @@ static constinit const FieldInfo kLeaseFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Lease, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &LeaseSpec::kType, nullptr, offsetof(Lease, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kLeaseKind{"coordination.k8s.io"sv, "v1beta1"sv, "Lease"sv, "leases"sv, true, false};
+static constinit const KindInfo kLeaseKind{"coordination.k8s.io"sv, "v1beta1"sv, "Lease"sv, "leases"sv, true, false, true};
 constinit const TypeInfo Lease::kType{"coordination.v1beta1.Lease"sv, kLeaseFields, std::size(kLeaseFields), sizeof(Lease), offsetof(Lease, unknown_fields), TypeForm::kStruct, &kLeaseKind};
 
 static constinit const FieldInfo kLeaseCandidateFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(LeaseCandidate, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &LeaseCandidateSpec::kType, nullptr, offsetof(LeaseCandidate, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kLeaseCandidateKind{"coordination.k8s.io"sv, "v1beta1"sv, "LeaseCandidate"sv, "leasecandidates"sv, true, false};
+static constinit const KindInfo kLeaseCandidateKind{"coordination.k8s.io"sv, "v1beta1"sv, "LeaseCandidate"sv, "leasecandidates"sv, true, false, true};
 constinit const TypeInfo LeaseCandidate::kType{"coordination.v1beta1.LeaseCandidate"sv, kLeaseCandidateFields, std::size(kLeaseCandidateFields), sizeof(LeaseCandidate), offsetof(LeaseCandidate, unknown_fields), TypeForm::kStruct, &kLeaseCandidateKind};
 
 static constinit const FieldInfo kLeaseCandidateListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(LeaseCandidateList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &LeaseCandidate::kType, nullptr, offsetof(LeaseCandidateList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kLeaseCandidateListKind{"coordination.k8s.io"sv, "v1beta1"sv, "LeaseCandidateList"sv, "leasecandidates"sv, true, true};
+static constinit const KindInfo kLeaseCandidateListKind{"coordination.k8s.io"sv, "v1beta1"sv, "LeaseCandidateList"sv, "leasecandidates"sv, true, true, true};
 constinit const TypeInfo LeaseCandidateList::kType{"coordination.v1beta1.LeaseCandidateList"sv, kLeaseCandidateListFields, std::size(kLeaseCandidateListFields), sizeof(LeaseCandidateList), offsetof(LeaseCandidateList, unknown_fields), TypeForm::kStruct, &kLeaseCandidateListKind};
 
 static constinit const FieldInfo kLeaseCandidateSpecFields[] = {
@@ -49,7 +49,7 @@ static constinit const FieldInfo kLeaseListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(LeaseList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Lease::kType, nullptr, offsetof(LeaseList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kLeaseListKind{"coordination.k8s.io"sv, "v1beta1"sv, "LeaseList"sv, "leases"sv, true, true};
+static constinit const KindInfo kLeaseListKind{"coordination.k8s.io"sv, "v1beta1"sv, "LeaseList"sv, "leases"sv, true, true, true};
 constinit const TypeInfo LeaseList::kType{"coordination.v1beta1.LeaseList"sv, kLeaseListFields, std::size(kLeaseListFields), sizeof(LeaseList), offsetof(LeaseList, unknown_fields), TypeForm::kStruct, &kLeaseListKind};
 
 static constinit const FieldInfo kLeaseSpecFields[] = {

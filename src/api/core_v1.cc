@@ -151,7 +151,7 @@ static constinit const FieldInfo kBindingFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Binding, metadata), 1, K::kMessage, S::kPlain, false},
     {"target"sv, &ObjectReference::kType, &kExtra6, offsetof(Binding, target), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kBindingKind{""sv, "v1"sv, "Binding"sv, "bindings"sv, true, false};
+static constinit const KindInfo kBindingKind{""sv, "v1"sv, "Binding"sv, "bindings"sv, true, false, true};
 constinit const TypeInfo Binding::kType{"core.v1.Binding"sv, kBindingFields, std::size(kBindingFields), sizeof(Binding), offsetof(Binding, unknown_fields), TypeForm::kStruct, &kBindingKind};
 
 static constinit const FieldInfo kCSIPersistentVolumeSourceFields[] = {
@@ -246,14 +246,14 @@ static constinit const FieldInfo kComponentStatusFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ComponentStatus, metadata), 1, K::kMessage, S::kPlain, false},
     {"conditions"sv, &ComponentCondition::kType, &kExtra7, offsetof(ComponentStatus, conditions), 2, K::kMessage, S::kList, false},
 };
-static constinit const KindInfo kComponentStatusKind{""sv, "v1"sv, "ComponentStatus"sv, "componentstatuses"sv, false, false};
+static constinit const KindInfo kComponentStatusKind{""sv, "v1"sv, "ComponentStatus"sv, "componentstatuses"sv, false, false, true};
 constinit const TypeInfo ComponentStatus::kType{"core.v1.ComponentStatus"sv, kComponentStatusFields, std::size(kComponentStatusFields), sizeof(ComponentStatus), offsetof(ComponentStatus, unknown_fields), TypeForm::kStruct, &kComponentStatusKind};
 
 static constinit const FieldInfo kComponentStatusListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ComponentStatusList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ComponentStatus::kType, nullptr, offsetof(ComponentStatusList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kComponentStatusListKind{""sv, "v1"sv, "ComponentStatusList"sv, "componentstatuses"sv, false, true};
+static constinit const KindInfo kComponentStatusListKind{""sv, "v1"sv, "ComponentStatusList"sv, "componentstatuses"sv, false, true, true};
 constinit const TypeInfo ComponentStatusList::kType{"core.v1.ComponentStatusList"sv, kComponentStatusListFields, std::size(kComponentStatusListFields), sizeof(ComponentStatusList), offsetof(ComponentStatusList, unknown_fields), TypeForm::kStruct, &kComponentStatusListKind};
 
 static constinit const FieldInfo kConfigMapFields[] = {
@@ -262,7 +262,7 @@ static constinit const FieldInfo kConfigMapFields[] = {
     {"data"sv, nullptr, nullptr, offsetof(ConfigMap, data), 2, K::kString, S::kMap, false},
     {"binaryData"sv, nullptr, nullptr, offsetof(ConfigMap, binary_data), 3, K::kBytes, S::kMap, false},
 };
-static constinit const KindInfo kConfigMapKind{""sv, "v1"sv, "ConfigMap"sv, "configmaps"sv, true, false};
+static constinit const KindInfo kConfigMapKind{""sv, "v1"sv, "ConfigMap"sv, "configmaps"sv, true, false, true};
 constinit const TypeInfo ConfigMap::kType{"core.v1.ConfigMap"sv, kConfigMapFields, std::size(kConfigMapFields), sizeof(ConfigMap), offsetof(ConfigMap, unknown_fields), TypeForm::kStruct, &kConfigMapKind};
 
 static constinit const FieldInfo kConfigMapEnvSource_LocalObjectReferenceFields[] = {
@@ -290,7 +290,7 @@ static constinit const FieldInfo kConfigMapListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ConfigMapList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ConfigMap::kType, nullptr, offsetof(ConfigMapList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kConfigMapListKind{""sv, "v1"sv, "ConfigMapList"sv, "configmaps"sv, true, true};
+static constinit const KindInfo kConfigMapListKind{""sv, "v1"sv, "ConfigMapList"sv, "configmaps"sv, true, true, true};
 constinit const TypeInfo ConfigMapList::kType{"core.v1.ConfigMapList"sv, kConfigMapListFields, std::size(kConfigMapListFields), sizeof(ConfigMapList), offsetof(ConfigMapList, unknown_fields), TypeForm::kStruct, &kConfigMapListKind};
 
 static constinit const FieldInfo kConfigMapNodeConfigSourceFields[] = {
@@ -508,14 +508,14 @@ static constinit const FieldInfo kEndpointsFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Endpoints, metadata), 1, K::kMessage, S::kPlain, false},
     {"subsets"sv, &EndpointSubset::kType, &kExtra1, offsetof(Endpoints, subsets), 2, K::kMessage, S::kList, false},
 };
-static constinit const KindInfo kEndpointsKind{""sv, "v1"sv, "Endpoints"sv, "endpoints"sv, true, false};
+static constinit const KindInfo kEndpointsKind{""sv, "v1"sv, "Endpoints"sv, "endpoints"sv, true, false, true};
 constinit const TypeInfo Endpoints::kType{"core.v1.Endpoints"sv, kEndpointsFields, std::size(kEndpointsFields), sizeof(Endpoints), offsetof(Endpoints, unknown_fields), TypeForm::kStruct, &kEndpointsKind};
 
 static constinit const FieldInfo kEndpointsListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(EndpointsList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Endpoints::kType, nullptr, offsetof(EndpointsList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kEndpointsListKind{""sv, "v1"sv, "EndpointsList"sv, "endpoints"sv, true, true};
+static constinit const KindInfo kEndpointsListKind{""sv, "v1"sv, "EndpointsList"sv, "endpoints"sv, true, true, true};
 constinit const TypeInfo EndpointsList::kType{"core.v1.EndpointsList"sv, kEndpointsListFields, std::size(kEndpointsListFields), sizeof(EndpointsList), offsetof(EndpointsList, unknown_fields), TypeForm::kStruct, &kEndpointsListKind};
 
 static constinit const FieldInfo kEnvFromSourceFields[] = {
@@ -626,14 +626,14 @@ static constinit const FieldInfo kEventFields[] = {
     {"reportingComponent"sv, nullptr, nullptr, offsetof(Event, reporting_component), 14, K::kString, S::kPlain, true},
     {"reportingInstance"sv, nullptr, nullptr, offsetof(Event, reporting_instance), 15, K::kString, S::kPlain, true},
 };
-static constinit const KindInfo kEventKind{""sv, "v1"sv, "Event"sv, "events"sv, true, false};
+static constinit const KindInfo kEventKind{""sv, "v1"sv, "Event"sv, "events"sv, true, false, true};
 constinit const TypeInfo Event::kType{"core.v1.Event"sv, kEventFields, std::size(kEventFields), sizeof(Event), offsetof(Event, unknown_fields), TypeForm::kStruct, &kEventKind};
 
 static constinit const FieldInfo kEventListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(EventList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Event::kType, nullptr, offsetof(EventList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kEventListKind{""sv, "v1"sv, "EventList"sv, "events"sv, true, true};
+static constinit const KindInfo kEventListKind{""sv, "v1"sv, "EventList"sv, "events"sv, true, true, true};
 constinit const TypeInfo EventList::kType{"core.v1.EventList"sv, kEventListFields, std::size(kEventListFields), sizeof(EventList), offsetof(EventList, unknown_fields), TypeForm::kStruct, &kEventListKind};
 
 static constinit const FieldInfo kEventSeriesFields[] = {
@@ -838,7 +838,7 @@ static constinit const FieldInfo kLimitRangeFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(LimitRange, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &LimitRangeSpec::kType, nullptr, offsetof(LimitRange, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kLimitRangeKind{""sv, "v1"sv, "LimitRange"sv, "limitranges"sv, true, false};
+static constinit const KindInfo kLimitRangeKind{""sv, "v1"sv, "LimitRange"sv, "limitranges"sv, true, false, true};
 constinit const TypeInfo LimitRange::kType{"core.v1.LimitRange"sv, kLimitRangeFields, std::size(kLimitRangeFields), sizeof(LimitRange), offsetof(LimitRange, unknown_fields), TypeForm::kStruct, &kLimitRangeKind};
 
 static constinit const FieldInfo kLimitRangeItemFields[] = {
@@ -855,7 +855,7 @@ static constinit const FieldInfo kLimitRangeListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(LimitRangeList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &LimitRange::kType, nullptr, offsetof(LimitRangeList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kLimitRangeListKind{""sv, "v1"sv, "LimitRangeList"sv, "limitranges"sv, true, true};
+static constinit const KindInfo kLimitRangeListKind{""sv, "v1"sv, "LimitRangeList"sv, "limitranges"sv, true, true, true};
 constinit const TypeInfo LimitRangeList::kType{"core.v1.LimitRangeList"sv, kLimitRangeListFields, std::size(kLimitRangeListFields), sizeof(LimitRangeList), offsetof(LimitRangeList, unknown_fields), TypeForm::kStruct, &kLimitRangeListKind};
 
 static constinit const FieldInfo kLimitRangeSpecFields[] = {
@@ -912,7 +912,7 @@ static constinit const FieldInfo kNamespaceFields[] = {
     {"spec"sv, &NamespaceSpec::kType, nullptr, offsetof(Namespace, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &NamespaceStatus::kType, nullptr, offsetof(Namespace, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kNamespaceKind{""sv, "v1"sv, "Namespace"sv, "namespaces"sv, false, false};
+static constinit const KindInfo kNamespaceKind{""sv, "v1"sv, "Namespace"sv, "namespaces"sv, false, false, true};
 constinit const TypeInfo Namespace::kType{"core.v1.Namespace"sv, kNamespaceFields, std::size(kNamespaceFields), sizeof(Namespace), offsetof(Namespace, unknown_fields), TypeForm::kStruct, &kNamespaceKind};
 
 static constinit const FieldInfo kNamespaceConditionFields[] = {
@@ -928,7 +928,7 @@ static constinit const FieldInfo kNamespaceListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(NamespaceList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Namespace::kType, nullptr, offsetof(NamespaceList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kNamespaceListKind{""sv, "v1"sv, "NamespaceList"sv, "namespaces"sv, false, true};
+static constinit const KindInfo kNamespaceListKind{""sv, "v1"sv, "NamespaceList"sv, "namespaces"sv, false, true, true};
 constinit const TypeInfo NamespaceList::kType{"core.v1.NamespaceList"sv, kNamespaceListFields, std::size(kNamespaceListFields), sizeof(NamespaceList), offsetof(NamespaceList, unknown_fields), TypeForm::kStruct, &kNamespaceListKind};
 
 static constinit const FieldInfo kNamespaceSpecFields[] = {
@@ -947,7 +947,7 @@ static constinit const FieldInfo kNodeFields[] = {
     {"spec"sv, &NodeSpec::kType, nullptr, offsetof(Node, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &NodeStatus::kType, nullptr, offsetof(Node, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kNodeKind{""sv, "v1"sv, "Node"sv, "nodes"sv, false, false};
+static constinit const KindInfo kNodeKind{""sv, "v1"sv, "Node"sv, "nodes"sv, false, false, true};
 constinit const TypeInfo Node::kType{"core.v1.Node"sv, kNodeFields, std::size(kNodeFields), sizeof(Node), offsetof(Node, unknown_fields), TypeForm::kStruct, &kNodeKind};
 
 static constinit const FieldInfo kNodeAddressFields[] = {
@@ -1020,7 +1020,7 @@ static constinit const FieldInfo kNodeListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(NodeList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Node::kType, nullptr, offsetof(NodeList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kNodeListKind{""sv, "v1"sv, "NodeList"sv, "nodes"sv, false, true};
+static constinit const KindInfo kNodeListKind{""sv, "v1"sv, "NodeList"sv, "nodes"sv, false, true, true};
 constinit const TypeInfo NodeList::kType{"core.v1.NodeList"sv, kNodeListFields, std::size(kNodeListFields), sizeof(NodeList), offsetof(NodeList, unknown_fields), TypeForm::kStruct, &kNodeListKind};
 
 static constinit const FieldInfo kNodePodPreemptionPolicyFields[] = {
@@ -1031,7 +1031,7 @@ constinit const TypeInfo NodePodPreemptionPolicy::kType{"core.v1.NodePodPreempti
 static constinit const FieldInfo kNodeProxyOptionsFields[] = {
     {"path"sv, nullptr, nullptr, offsetof(NodeProxyOptions, path), 1, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kNodeProxyOptionsKind{""sv, "v1"sv, "NodeProxyOptions"sv, ""sv, false, false};
+static constinit const KindInfo kNodeProxyOptionsKind{""sv, "v1"sv, "NodeProxyOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo NodeProxyOptions::kType{"core.v1.NodeProxyOptions"sv, kNodeProxyOptionsFields, std::size(kNodeProxyOptionsFields), sizeof(NodeProxyOptions), offsetof(NodeProxyOptions, unknown_fields), TypeForm::kStruct, &kNodeProxyOptionsKind};
 
 static constinit const FieldInfo kNodeRuntimeHandlerFields[] = {
@@ -1137,7 +1137,7 @@ static constinit const FieldInfo kPersistentVolumeFields[] = {
     {"spec"sv, &PersistentVolumeSpec::kType, nullptr, offsetof(PersistentVolume, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &PersistentVolumeStatus::kType, nullptr, offsetof(PersistentVolume, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPersistentVolumeKind{""sv, "v1"sv, "PersistentVolume"sv, "persistentvolumes"sv, false, false};
+static constinit const KindInfo kPersistentVolumeKind{""sv, "v1"sv, "PersistentVolume"sv, "persistentvolumes"sv, false, false, true};
 constinit const TypeInfo PersistentVolume::kType{"core.v1.PersistentVolume"sv, kPersistentVolumeFields, std::size(kPersistentVolumeFields), sizeof(PersistentVolume), offsetof(PersistentVolume, unknown_fields), TypeForm::kStruct, &kPersistentVolumeKind};
 
 static constinit const FieldInfo kPersistentVolumeClaimFields[] = {
@@ -1145,7 +1145,7 @@ static constinit const FieldInfo kPersistentVolumeClaimFields[] = {
     {"spec"sv, &PersistentVolumeClaimSpec::kType, nullptr, offsetof(PersistentVolumeClaim, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &PersistentVolumeClaimStatus::kType, nullptr, offsetof(PersistentVolumeClaim, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPersistentVolumeClaimKind{""sv, "v1"sv, "PersistentVolumeClaim"sv, "persistentvolumeclaims"sv, true, false};
+static constinit const KindInfo kPersistentVolumeClaimKind{""sv, "v1"sv, "PersistentVolumeClaim"sv, "persistentvolumeclaims"sv, true, false, true};
 constinit const TypeInfo PersistentVolumeClaim::kType{"core.v1.PersistentVolumeClaim"sv, kPersistentVolumeClaimFields, std::size(kPersistentVolumeClaimFields), sizeof(PersistentVolumeClaim), offsetof(PersistentVolumeClaim, unknown_fields), TypeForm::kStruct, &kPersistentVolumeClaimKind};
 
 static constinit const FieldInfo kPersistentVolumeClaimConditionFields[] = {
@@ -1162,7 +1162,7 @@ static constinit const FieldInfo kPersistentVolumeClaimListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PersistentVolumeClaimList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PersistentVolumeClaim::kType, nullptr, offsetof(PersistentVolumeClaimList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPersistentVolumeClaimListKind{""sv, "v1"sv, "PersistentVolumeClaimList"sv, "persistentvolumeclaims"sv, true, true};
+static constinit const KindInfo kPersistentVolumeClaimListKind{""sv, "v1"sv, "PersistentVolumeClaimList"sv, "persistentvolumeclaims"sv, true, true, true};
 constinit const TypeInfo PersistentVolumeClaimList::kType{"core.v1.PersistentVolumeClaimList"sv, kPersistentVolumeClaimListFields, std::size(kPersistentVolumeClaimListFields), sizeof(PersistentVolumeClaimList), offsetof(PersistentVolumeClaimList, unknown_fields), TypeForm::kStruct, &kPersistentVolumeClaimListKind};
 
 static constinit const FieldInfo kPersistentVolumeClaimSpecFields[] = {
@@ -1207,7 +1207,7 @@ static constinit const FieldInfo kPersistentVolumeListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PersistentVolumeList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PersistentVolume::kType, nullptr, offsetof(PersistentVolumeList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPersistentVolumeListKind{""sv, "v1"sv, "PersistentVolumeList"sv, "persistentvolumes"sv, false, true};
+static constinit const KindInfo kPersistentVolumeListKind{""sv, "v1"sv, "PersistentVolumeList"sv, "persistentvolumes"sv, false, true, true};
 constinit const TypeInfo PersistentVolumeList::kType{"core.v1.PersistentVolumeList"sv, kPersistentVolumeListFields, std::size(kPersistentVolumeListFields), sizeof(PersistentVolumeList), offsetof(PersistentVolumeList, unknown_fields), TypeForm::kStruct, &kPersistentVolumeListKind};
 
 static constinit const FieldInfo kPersistentVolumeSourceFields[] = {
@@ -1294,7 +1294,7 @@ static constinit const FieldInfo kPodFields[] = {
     {"spec"sv, &PodSpec::kType, nullptr, offsetof(Pod, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &PodStatus::kType, nullptr, offsetof(Pod, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPodKind{""sv, "v1"sv, "Pod"sv, "pods"sv, true, false};
+static constinit const KindInfo kPodKind{""sv, "v1"sv, "Pod"sv, "pods"sv, true, false, true};
 constinit const TypeInfo Pod::kType{"core.v1.Pod"sv, kPodFields, std::size(kPodFields), sizeof(Pod), offsetof(Pod, unknown_fields), TypeForm::kStruct, &kPodKind};
 
 static constinit const FieldInfo kPodAffinityFields[] = {
@@ -1326,7 +1326,7 @@ static constinit const FieldInfo kPodAttachOptionsFields[] = {
     {"tty"sv, nullptr, nullptr, offsetof(PodAttachOptions, tty), 4, K::kBool, S::kPlain, false},
     {"container"sv, nullptr, nullptr, offsetof(PodAttachOptions, container), 5, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kPodAttachOptionsKind{""sv, "v1"sv, "PodAttachOptions"sv, ""sv, false, false};
+static constinit const KindInfo kPodAttachOptionsKind{""sv, "v1"sv, "PodAttachOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo PodAttachOptions::kType{"core.v1.PodAttachOptions"sv, kPodAttachOptionsFields, std::size(kPodAttachOptionsFields), sizeof(PodAttachOptions), offsetof(PodAttachOptions, unknown_fields), TypeForm::kStruct, &kPodAttachOptionsKind};
 
 static constinit const FieldInfo kPodCertificateProjectionFields[] = {
@@ -1373,7 +1373,7 @@ static constinit const FieldInfo kPodExecOptionsFields[] = {
     {"container"sv, nullptr, nullptr, offsetof(PodExecOptions, container), 5, K::kString, S::kPlain, false},
     {"command"sv, nullptr, &kExtra1, offsetof(PodExecOptions, command), 6, K::kString, S::kList, true},
 };
-static constinit const KindInfo kPodExecOptionsKind{""sv, "v1"sv, "PodExecOptions"sv, ""sv, false, false};
+static constinit const KindInfo kPodExecOptionsKind{""sv, "v1"sv, "PodExecOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo PodExecOptions::kType{"core.v1.PodExecOptions"sv, kPodExecOptionsFields, std::size(kPodExecOptionsFields), sizeof(PodExecOptions), offsetof(PodExecOptions, unknown_fields), TypeForm::kStruct, &kPodExecOptionsKind};
 
 static constinit const FieldInfo kPodExtendedResourceClaimStatusFields[] = {
@@ -1391,7 +1391,7 @@ static constinit const FieldInfo kPodListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PodList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Pod::kType, nullptr, offsetof(PodList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPodListKind{""sv, "v1"sv, "PodList"sv, "pods"sv, true, true};
+static constinit const KindInfo kPodListKind{""sv, "v1"sv, "PodList"sv, "pods"sv, true, true, true};
 constinit const TypeInfo PodList::kType{"core.v1.PodList"sv, kPodListFields, std::size(kPodListFields), sizeof(PodList), offsetof(PodList, unknown_fields), TypeForm::kStruct, &kPodListKind};
 
 static constinit const FieldInfo kPodLogOptionsFields[] = {
@@ -1406,7 +1406,7 @@ static constinit const FieldInfo kPodLogOptionsFields[] = {
     {"insecureSkipTLSVerifyBackend"sv, nullptr, nullptr, offsetof(PodLogOptions, insecure_skip_tls_verify_backend), 9, K::kBool, S::kPlain, false},
     {"stream"sv, nullptr, nullptr, offsetof(PodLogOptions, stream), 10, K::kString, S::kOptional, false},
 };
-static constinit const KindInfo kPodLogOptionsKind{""sv, "v1"sv, "PodLogOptions"sv, ""sv, false, false};
+static constinit const KindInfo kPodLogOptionsKind{""sv, "v1"sv, "PodLogOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo PodLogOptions::kType{"core.v1.PodLogOptions"sv, kPodLogOptionsFields, std::size(kPodLogOptionsFields), sizeof(PodLogOptions), offsetof(PodLogOptions, unknown_fields), TypeForm::kStruct, &kPodLogOptionsKind};
 
 static constinit const FieldInfo kPodOSFields[] = {
@@ -1417,13 +1417,13 @@ constinit const TypeInfo PodOS::kType{"core.v1.PodOS"sv, kPodOSFields, std::size
 static constinit const FieldInfo kPodPortForwardOptionsFields[] = {
     {"ports"sv, nullptr, &kExtra1, offsetof(PodPortForwardOptions, ports), 1, K::kInt32, S::kList, false},
 };
-static constinit const KindInfo kPodPortForwardOptionsKind{""sv, "v1"sv, "PodPortForwardOptions"sv, ""sv, false, false};
+static constinit const KindInfo kPodPortForwardOptionsKind{""sv, "v1"sv, "PodPortForwardOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo PodPortForwardOptions::kType{"core.v1.PodPortForwardOptions"sv, kPodPortForwardOptionsFields, std::size(kPodPortForwardOptionsFields), sizeof(PodPortForwardOptions), offsetof(PodPortForwardOptions, unknown_fields), TypeForm::kStruct, &kPodPortForwardOptionsKind};
 
 static constinit const FieldInfo kPodProxyOptionsFields[] = {
     {"path"sv, nullptr, nullptr, offsetof(PodProxyOptions, path), 1, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kPodProxyOptionsKind{""sv, "v1"sv, "PodProxyOptions"sv, ""sv, false, false};
+static constinit const KindInfo kPodProxyOptionsKind{""sv, "v1"sv, "PodProxyOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo PodProxyOptions::kType{"core.v1.PodProxyOptions"sv, kPodProxyOptionsFields, std::size(kPodProxyOptionsFields), sizeof(PodProxyOptions), offsetof(PodProxyOptions, unknown_fields), TypeForm::kStruct, &kPodProxyOptionsKind};
 
 static constinit const FieldInfo kPodReadinessGateFields[] = {
@@ -1553,14 +1553,14 @@ static constinit const FieldInfo kPodTemplateFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(PodTemplate, metadata), 1, K::kMessage, S::kPlain, false},
     {"template"sv, &PodTemplateSpec::kType, nullptr, offsetof(PodTemplate, template_), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPodTemplateKind{""sv, "v1"sv, "PodTemplate"sv, "podtemplates"sv, true, false};
+static constinit const KindInfo kPodTemplateKind{""sv, "v1"sv, "PodTemplate"sv, "podtemplates"sv, true, false, true};
 constinit const TypeInfo PodTemplate::kType{"core.v1.PodTemplate"sv, kPodTemplateFields, std::size(kPodTemplateFields), sizeof(PodTemplate), offsetof(PodTemplate, unknown_fields), TypeForm::kStruct, &kPodTemplateKind};
 
 static constinit const FieldInfo kPodTemplateListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PodTemplateList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PodTemplate::kType, nullptr, offsetof(PodTemplateList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPodTemplateListKind{""sv, "v1"sv, "PodTemplateList"sv, "podtemplates"sv, true, true};
+static constinit const KindInfo kPodTemplateListKind{""sv, "v1"sv, "PodTemplateList"sv, "podtemplates"sv, true, true, true};
 constinit const TypeInfo PodTemplateList::kType{"core.v1.PodTemplateList"sv, kPodTemplateListFields, std::size(kPodTemplateListFields), sizeof(PodTemplateList), offsetof(PodTemplateList, unknown_fields), TypeForm::kStruct, &kPodTemplateListKind};
 
 static constinit const FieldInfo kPodTemplateSpecFields[] = {
@@ -1681,7 +1681,7 @@ static constinit const FieldInfo kRangeAllocationFields[] = {
     {"range"sv, nullptr, nullptr, offsetof(RangeAllocation, range), 2, K::kString, S::kPlain, true},
     {"data"sv, nullptr, nullptr, offsetof(RangeAllocation, data), 3, K::kBytes, S::kPlain, true},
 };
-static constinit const KindInfo kRangeAllocationKind{""sv, "v1"sv, "RangeAllocation"sv, ""sv, false, false};
+static constinit const KindInfo kRangeAllocationKind{""sv, "v1"sv, "RangeAllocation"sv, ""sv, false, false, true};
 constinit const TypeInfo RangeAllocation::kType{"core.v1.RangeAllocation"sv, kRangeAllocationFields, std::size(kRangeAllocationFields), sizeof(RangeAllocation), offsetof(RangeAllocation, unknown_fields), TypeForm::kStruct, &kRangeAllocationKind};
 
 static constinit const FieldInfo kReplicationControllerFields[] = {
@@ -1689,7 +1689,7 @@ static constinit const FieldInfo kReplicationControllerFields[] = {
     {"spec"sv, &ReplicationControllerSpec::kType, nullptr, offsetof(ReplicationController, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ReplicationControllerStatus::kType, nullptr, offsetof(ReplicationController, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kReplicationControllerKind{""sv, "v1"sv, "ReplicationController"sv, "replicationcontrollers"sv, true, false};
+static constinit const KindInfo kReplicationControllerKind{""sv, "v1"sv, "ReplicationController"sv, "replicationcontrollers"sv, true, false, true};
 constinit const TypeInfo ReplicationController::kType{"core.v1.ReplicationController"sv, kReplicationControllerFields, std::size(kReplicationControllerFields), sizeof(ReplicationController), offsetof(ReplicationController, unknown_fields), TypeForm::kStruct, &kReplicationControllerKind};
 
 static constinit const FieldInfo kReplicationControllerConditionFields[] = {
@@ -1705,7 +1705,7 @@ static constinit const FieldInfo kReplicationControllerListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ReplicationControllerList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ReplicationController::kType, nullptr, offsetof(ReplicationControllerList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kReplicationControllerListKind{""sv, "v1"sv, "ReplicationControllerList"sv, "replicationcontrollers"sv, true, true};
+static constinit const KindInfo kReplicationControllerListKind{""sv, "v1"sv, "ReplicationControllerList"sv, "replicationcontrollers"sv, true, true, true};
 constinit const TypeInfo ReplicationControllerList::kType{"core.v1.ReplicationControllerList"sv, kReplicationControllerListFields, std::size(kReplicationControllerListFields), sizeof(ReplicationControllerList), offsetof(ReplicationControllerList, unknown_fields), TypeForm::kStruct, &kReplicationControllerListKind};
 
 static constinit const FieldInfo kReplicationControllerSpecFields[] = {
@@ -1751,14 +1751,14 @@ static constinit const FieldInfo kResourceQuotaFields[] = {
     {"spec"sv, &ResourceQuotaSpec::kType, nullptr, offsetof(ResourceQuota, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ResourceQuotaStatus::kType, nullptr, offsetof(ResourceQuota, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kResourceQuotaKind{""sv, "v1"sv, "ResourceQuota"sv, "resourcequotas"sv, true, false};
+static constinit const KindInfo kResourceQuotaKind{""sv, "v1"sv, "ResourceQuota"sv, "resourcequotas"sv, true, false, true};
 constinit const TypeInfo ResourceQuota::kType{"core.v1.ResourceQuota"sv, kResourceQuotaFields, std::size(kResourceQuotaFields), sizeof(ResourceQuota), offsetof(ResourceQuota, unknown_fields), TypeForm::kStruct, &kResourceQuotaKind};
 
 static constinit const FieldInfo kResourceQuotaListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ResourceQuotaList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ResourceQuota::kType, nullptr, offsetof(ResourceQuotaList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kResourceQuotaListKind{""sv, "v1"sv, "ResourceQuotaList"sv, "resourcequotas"sv, true, true};
+static constinit const KindInfo kResourceQuotaListKind{""sv, "v1"sv, "ResourceQuotaList"sv, "resourcequotas"sv, true, true, true};
 constinit const TypeInfo ResourceQuotaList::kType{"core.v1.ResourceQuotaList"sv, kResourceQuotaListFields, std::size(kResourceQuotaListFields), sizeof(ResourceQuotaList), offsetof(ResourceQuotaList, unknown_fields), TypeForm::kStruct, &kResourceQuotaListKind};
 
 static constinit const FieldInfo kResourceQuotaSpecFields[] = {
@@ -1848,7 +1848,7 @@ static constinit const FieldInfo kSecretFields[] = {
     {"stringData"sv, nullptr, nullptr, offsetof(Secret, string_data), 4, K::kString, S::kMap, false},
     {"type"sv, nullptr, nullptr, offsetof(Secret, type), 3, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kSecretKind{""sv, "v1"sv, "Secret"sv, "secrets"sv, true, false};
+static constinit const KindInfo kSecretKind{""sv, "v1"sv, "Secret"sv, "secrets"sv, true, false, true};
 constinit const TypeInfo Secret::kType{"core.v1.Secret"sv, kSecretFields, std::size(kSecretFields), sizeof(Secret), offsetof(Secret, unknown_fields), TypeForm::kStruct, &kSecretKind};
 
 static constinit const FieldInfo kSecretEnvSource_LocalObjectReferenceFields[] = {
@@ -1876,7 +1876,7 @@ static constinit const FieldInfo kSecretListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(SecretList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Secret::kType, nullptr, offsetof(SecretList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kSecretListKind{""sv, "v1"sv, "SecretList"sv, "secrets"sv, true, true};
+static constinit const KindInfo kSecretListKind{""sv, "v1"sv, "SecretList"sv, "secrets"sv, true, true, true};
 constinit const TypeInfo SecretList::kType{"core.v1.SecretList"sv, kSecretListFields, std::size(kSecretListFields), sizeof(SecretList), offsetof(SecretList, unknown_fields), TypeForm::kStruct, &kSecretListKind};
 
 static constinit const FieldInfo kSecretProjection_LocalObjectReferenceFields[] = {
@@ -1924,7 +1924,7 @@ constinit const TypeInfo SecurityContext::kType{"core.v1.SecurityContext"sv, kSe
 static constinit const FieldInfo kSerializedReferenceFields[] = {
     {"reference"sv, &ObjectReference::kType, &kExtra6, offsetof(SerializedReference, reference), 1, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kSerializedReferenceKind{""sv, "v1"sv, "SerializedReference"sv, ""sv, false, false};
+static constinit const KindInfo kSerializedReferenceKind{""sv, "v1"sv, "SerializedReference"sv, ""sv, false, false, true};
 constinit const TypeInfo SerializedReference::kType{"core.v1.SerializedReference"sv, kSerializedReferenceFields, std::size(kSerializedReferenceFields), sizeof(SerializedReference), offsetof(SerializedReference, unknown_fields), TypeForm::kStruct, &kSerializedReferenceKind};
 
 static constinit const FieldInfo kServiceFields[] = {
@@ -1932,7 +1932,7 @@ static constinit const FieldInfo kServiceFields[] = {
     {"spec"sv, &ServiceSpec::kType, nullptr, offsetof(Service, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ServiceStatus::kType, nullptr, offsetof(Service, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kServiceKind{""sv, "v1"sv, "Service"sv, "services"sv, true, false};
+static constinit const KindInfo kServiceKind{""sv, "v1"sv, "Service"sv, "services"sv, true, false, true};
 constinit const TypeInfo Service::kType{"core.v1.Service"sv, kServiceFields, std::size(kServiceFields), sizeof(Service), offsetof(Service, unknown_fields), TypeForm::kStruct, &kServiceKind};
 
 static constinit const FieldInfo kServiceAccountFields[] = {
@@ -1941,14 +1941,14 @@ static constinit const FieldInfo kServiceAccountFields[] = {
     {"imagePullSecrets"sv, &LocalObjectReference::kType, &kExtra19, offsetof(ServiceAccount, image_pull_secrets), 3, K::kMessage, S::kList, false},
     {"automountServiceAccountToken"sv, nullptr, nullptr, offsetof(ServiceAccount, automount_service_account_token), 4, K::kBool, S::kOptional, false},
 };
-static constinit const KindInfo kServiceAccountKind{""sv, "v1"sv, "ServiceAccount"sv, "serviceaccounts"sv, true, false};
+static constinit const KindInfo kServiceAccountKind{""sv, "v1"sv, "ServiceAccount"sv, "serviceaccounts"sv, true, false, true};
 constinit const TypeInfo ServiceAccount::kType{"core.v1.ServiceAccount"sv, kServiceAccountFields, std::size(kServiceAccountFields), sizeof(ServiceAccount), offsetof(ServiceAccount, unknown_fields), TypeForm::kStruct, &kServiceAccountKind};
 
 static constinit const FieldInfo kServiceAccountListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ServiceAccountList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ServiceAccount::kType, nullptr, offsetof(ServiceAccountList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kServiceAccountListKind{""sv, "v1"sv, "ServiceAccountList"sv, "serviceaccounts"sv, true, true};
+static constinit const KindInfo kServiceAccountListKind{""sv, "v1"sv, "ServiceAccountList"sv, "serviceaccounts"sv, true, true, true};
 constinit const TypeInfo ServiceAccountList::kType{"core.v1.ServiceAccountList"sv, kServiceAccountListFields, std::size(kServiceAccountListFields), sizeof(ServiceAccountList), offsetof(ServiceAccountList, unknown_fields), TypeForm::kStruct, &kServiceAccountListKind};
 
 static constinit const FieldInfo kServiceAccountTokenProjectionFields[] = {
@@ -1963,7 +1963,7 @@ static constinit const FieldInfo kServiceListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ServiceList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Service::kType, nullptr, offsetof(ServiceList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kServiceListKind{""sv, "v1"sv, "ServiceList"sv, "services"sv, true, true};
+static constinit const KindInfo kServiceListKind{""sv, "v1"sv, "ServiceList"sv, "services"sv, true, true, true};
 constinit const TypeInfo ServiceList::kType{"core.v1.ServiceList"sv, kServiceListFields, std::size(kServiceListFields), sizeof(ServiceList), offsetof(ServiceList, unknown_fields), TypeForm::kStruct, &kServiceListKind};
 
 static constinit const FieldInfo kServicePortFields[] = {
@@ -1979,7 +1979,7 @@ constinit const TypeInfo ServicePort::kType{"core.v1.ServicePort"sv, kServicePor
 static constinit const FieldInfo kServiceProxyOptionsFields[] = {
     {"path"sv, nullptr, nullptr, offsetof(ServiceProxyOptions, path), 1, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kServiceProxyOptionsKind{""sv, "v1"sv, "ServiceProxyOptions"sv, ""sv, false, false};
+static constinit const KindInfo kServiceProxyOptionsKind{""sv, "v1"sv, "ServiceProxyOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo ServiceProxyOptions::kType{"core.v1.ServiceProxyOptions"sv, kServiceProxyOptionsFields, std::size(kServiceProxyOptionsFields), sizeof(ServiceProxyOptions), offsetof(ServiceProxyOptions, unknown_fields), TypeForm::kStruct, &kServiceProxyOptionsKind};
 
 static constinit const FieldInfo kServiceSpecFields[] = {

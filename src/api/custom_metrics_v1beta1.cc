@@ -20,7 +20,7 @@ static constinit const FieldInfo kMetricListOptionsFields[] = {
     {"labelSelector"sv, nullptr, nullptr, offsetof(MetricListOptions, label_selector), 1, K::kString, S::kPlain, false},
     {"metricLabelSelector"sv, nullptr, nullptr, offsetof(MetricListOptions, metric_label_selector), 2, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kMetricListOptionsKind{"custom.metrics.k8s.io"sv, "v1beta1"sv, "MetricListOptions"sv, ""sv, false, false};
+static constinit const KindInfo kMetricListOptionsKind{"custom.metrics.k8s.io"sv, "v1beta1"sv, "MetricListOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo MetricListOptions::kType{"custom_metrics.v1beta1.MetricListOptions"sv, kMetricListOptionsFields, std::size(kMetricListOptionsFields), sizeof(MetricListOptions), offsetof(MetricListOptions, unknown_fields), TypeForm::kStruct, &kMetricListOptionsKind};
 
 static constinit const FieldInfo kMetricValueFields[] = {
@@ -31,14 +31,14 @@ static constinit const FieldInfo kMetricValueFields[] = {
     {"value"sv, nullptr, nullptr, offsetof(MetricValue, value), 5, K::kQuantity, S::kPlain, true},
     {"selector"sv, &meta::v1::LabelSelector::kType, &kExtra0, offsetof(MetricValue, selector), 6, K::kMessage, S::kOptional, false},
 };
-static constinit const KindInfo kMetricValueKind{"custom.metrics.k8s.io"sv, "v1beta1"sv, "MetricValue"sv, ""sv, false, false};
+static constinit const KindInfo kMetricValueKind{"custom.metrics.k8s.io"sv, "v1beta1"sv, "MetricValue"sv, ""sv, false, false, true};
 constinit const TypeInfo MetricValue::kType{"custom_metrics.v1beta1.MetricValue"sv, kMetricValueFields, std::size(kMetricValueFields), sizeof(MetricValue), offsetof(MetricValue, unknown_fields), TypeForm::kStruct, &kMetricValueKind};
 
 static constinit const FieldInfo kMetricValueListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(MetricValueList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &MetricValue::kType, nullptr, offsetof(MetricValueList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kMetricValueListKind{"custom.metrics.k8s.io"sv, "v1beta1"sv, "MetricValueList"sv, ""sv, false, true};
+static constinit const KindInfo kMetricValueListKind{"custom.metrics.k8s.io"sv, "v1beta1"sv, "MetricValueList"sv, ""sv, false, true, true};
 constinit const TypeInfo MetricValueList::kType{"custom_metrics.v1beta1.MetricValueList"sv, kMetricValueListFields, std::size(kMetricValueListFields), sizeof(MetricValueList), offsetof(MetricValueList, unknown_fields), TypeForm::kStruct, &kMetricValueListKind};
 
 }  // namespace kube::custom_metrics::v1beta1

@@ -59,14 +59,14 @@ static constinit const FieldInfo kEndpointSliceFields[] = {
     {"endpoints"sv, &Endpoint::kType, &kExtra2, offsetof(EndpointSlice, endpoints), 2, K::kMessage, S::kList, true},
     {"ports"sv, &EndpointPort::kType, &kExtra4, offsetof(EndpointSlice, ports), 3, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kEndpointSliceKind{"discovery.k8s.io"sv, "v1"sv, "EndpointSlice"sv, "endpointslices"sv, true, false};
+static constinit const KindInfo kEndpointSliceKind{"discovery.k8s.io"sv, "v1"sv, "EndpointSlice"sv, "endpointslices"sv, true, false, true};
 constinit const TypeInfo EndpointSlice::kType{"discovery.v1.EndpointSlice"sv, kEndpointSliceFields, std::size(kEndpointSliceFields), sizeof(EndpointSlice), offsetof(EndpointSlice, unknown_fields), TypeForm::kStruct, &kEndpointSliceKind};
 
 static constinit const FieldInfo kEndpointSliceListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(EndpointSliceList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &EndpointSlice::kType, nullptr, offsetof(EndpointSliceList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kEndpointSliceListKind{"discovery.k8s.io"sv, "v1"sv, "EndpointSliceList"sv, "endpointslices"sv, true, true};
+static constinit const KindInfo kEndpointSliceListKind{"discovery.k8s.io"sv, "v1"sv, "EndpointSliceList"sv, "endpointslices"sv, true, true, true};
 constinit const TypeInfo EndpointSliceList::kType{"discovery.v1.EndpointSliceList"sv, kEndpointSliceListFields, std::size(kEndpointSliceListFields), sizeof(EndpointSliceList), offsetof(EndpointSliceList, unknown_fields), TypeForm::kStruct, &kEndpointSliceListKind};
 
 static constinit const FieldInfo kForNodeFields[] = {

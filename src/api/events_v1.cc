@@ -33,14 +33,14 @@ static constinit const FieldInfo kEventFields[] = {
     {"deprecatedLastTimestamp"sv, nullptr, nullptr, offsetof(Event, deprecated_last_timestamp), 14, K::kTime, S::kPlain, false},
     {"deprecatedCount"sv, nullptr, nullptr, offsetof(Event, deprecated_count), 15, K::kInt32, S::kPlain, false},
 };
-static constinit const KindInfo kEventKind{"events.k8s.io"sv, "v1"sv, "Event"sv, "events"sv, true, false};
+static constinit const KindInfo kEventKind{"events.k8s.io"sv, "v1"sv, "Event"sv, "events"sv, true, false, true};
 constinit const TypeInfo Event::kType{"events.v1.Event"sv, kEventFields, std::size(kEventFields), sizeof(Event), offsetof(Event, unknown_fields), TypeForm::kStruct, &kEventKind};
 
 static constinit const FieldInfo kEventListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(EventList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Event::kType, nullptr, offsetof(EventList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kEventListKind{"events.k8s.io"sv, "v1"sv, "EventList"sv, "events"sv, true, true};
+static constinit const KindInfo kEventListKind{"events.k8s.io"sv, "v1"sv, "EventList"sv, "events"sv, true, true, true};
 constinit const TypeInfo EventList::kType{"events.v1.EventList"sv, kEventListFields, std::size(kEventListFields), sizeof(EventList), offsetof(EventList, unknown_fields), TypeForm::kStruct, &kEventListKind};
 
 static constinit const FieldInfo kEventSeriesFields[] = {

@@ -26,7 +26,7 @@ static constinit const FieldInfo kDaemonSetFields[] = {
     {"spec"sv, &DaemonSetSpec::kType, nullptr, offsetof(DaemonSet, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &DaemonSetStatus::kType, nullptr, offsetof(DaemonSet, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kDaemonSetKind{"extensions"sv, "v1beta1"sv, "DaemonSet"sv, "daemonsets"sv, true, false};
+static constinit const KindInfo kDaemonSetKind{"extensions"sv, "v1beta1"sv, "DaemonSet"sv, "daemonsets"sv, true, false, true};
 constinit const TypeInfo DaemonSet::kType{"extensions.v1beta1.DaemonSet"sv, kDaemonSetFields, std::size(kDaemonSetFields), sizeof(DaemonSet), offsetof(DaemonSet, unknown_fields), TypeForm::kStruct, &kDaemonSetKind};
 
 static constinit const FieldInfo kDaemonSetConditionFields[] = {
@@ -42,7 +42,7 @@ static constinit const FieldInfo kDaemonSetListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(DaemonSetList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &DaemonSet::kType, nullptr, offsetof(DaemonSetList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kDaemonSetListKind{"extensions"sv, "v1beta1"sv, "DaemonSetList"sv, "daemonsets"sv, true, true};
+static constinit const KindInfo kDaemonSetListKind{"extensions"sv, "v1beta1"sv, "DaemonSetList"sv, "daemonsets"sv, true, true, true};
 constinit const TypeInfo DaemonSetList::kType{"extensions.v1beta1.DaemonSetList"sv, kDaemonSetListFields, std::size(kDaemonSetListFields), sizeof(DaemonSetList), offsetof(DaemonSetList, unknown_fields), TypeForm::kStruct, &kDaemonSetListKind};
 
 static constinit const FieldInfo kDaemonSetSpecFields[] = {
@@ -80,7 +80,7 @@ static constinit const FieldInfo kDeploymentFields[] = {
     {"spec"sv, &DeploymentSpec::kType, nullptr, offsetof(Deployment, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &DeploymentStatus::kType, nullptr, offsetof(Deployment, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kDeploymentKind{"extensions"sv, "v1beta1"sv, "Deployment"sv, "deployments"sv, true, false};
+static constinit const KindInfo kDeploymentKind{"extensions"sv, "v1beta1"sv, "Deployment"sv, "deployments"sv, true, false, true};
 constinit const TypeInfo Deployment::kType{"extensions.v1beta1.Deployment"sv, kDeploymentFields, std::size(kDeploymentFields), sizeof(Deployment), offsetof(Deployment, unknown_fields), TypeForm::kStruct, &kDeploymentKind};
 
 static constinit const FieldInfo kDeploymentConditionFields[] = {
@@ -97,7 +97,7 @@ static constinit const FieldInfo kDeploymentListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(DeploymentList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Deployment::kType, nullptr, offsetof(DeploymentList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kDeploymentListKind{"extensions"sv, "v1beta1"sv, "DeploymentList"sv, "deployments"sv, true, true};
+static constinit const KindInfo kDeploymentListKind{"extensions"sv, "v1beta1"sv, "DeploymentList"sv, "deployments"sv, true, true, true};
 constinit const TypeInfo DeploymentList::kType{"extensions.v1beta1.DeploymentList"sv, kDeploymentListFields, std::size(kDeploymentListFields), sizeof(DeploymentList), offsetof(DeploymentList, unknown_fields), TypeForm::kStruct, &kDeploymentListKind};
 
 static constinit const FieldInfo kDeploymentRollbackFields[] = {
@@ -105,7 +105,7 @@ static constinit const FieldInfo kDeploymentRollbackFields[] = {
     {"updatedAnnotations"sv, nullptr, nullptr, offsetof(DeploymentRollback, updated_annotations), 2, K::kString, S::kMap, false},
     {"rollbackTo"sv, &RollbackConfig::kType, nullptr, offsetof(DeploymentRollback, rollback_to), 3, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kDeploymentRollbackKind{"extensions"sv, "v1beta1"sv, "DeploymentRollback"sv, ""sv, false, false};
+static constinit const KindInfo kDeploymentRollbackKind{"extensions"sv, "v1beta1"sv, "DeploymentRollback"sv, ""sv, false, false, true};
 constinit const TypeInfo DeploymentRollback::kType{"extensions.v1beta1.DeploymentRollback"sv, kDeploymentRollbackFields, std::size(kDeploymentRollbackFields), sizeof(DeploymentRollback), offsetof(DeploymentRollback, unknown_fields), TypeForm::kStruct, &kDeploymentRollbackKind};
 
 static constinit const FieldInfo kDeploymentSpecFields[] = {
@@ -163,7 +163,7 @@ static constinit const FieldInfo kIngressFields[] = {
     {"spec"sv, &IngressSpec::kType, nullptr, offsetof(Ingress, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &IngressStatus::kType, nullptr, offsetof(Ingress, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kIngressKind{"extensions"sv, "v1beta1"sv, "Ingress"sv, "ingresses"sv, true, false};
+static constinit const KindInfo kIngressKind{"extensions"sv, "v1beta1"sv, "Ingress"sv, "ingresses"sv, true, false, true};
 constinit const TypeInfo Ingress::kType{"extensions.v1beta1.Ingress"sv, kIngressFields, std::size(kIngressFields), sizeof(Ingress), offsetof(Ingress, unknown_fields), TypeForm::kStruct, &kIngressKind};
 
 static constinit const FieldInfo kIngressBackendFields[] = {
@@ -177,7 +177,7 @@ static constinit const FieldInfo kIngressListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(IngressList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Ingress::kType, nullptr, offsetof(IngressList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kIngressListKind{"extensions"sv, "v1beta1"sv, "IngressList"sv, "ingresses"sv, true, true};
+static constinit const KindInfo kIngressListKind{"extensions"sv, "v1beta1"sv, "IngressList"sv, "ingresses"sv, true, true, true};
 constinit const TypeInfo IngressList::kType{"extensions.v1beta1.IngressList"sv, kIngressListFields, std::size(kIngressListFields), sizeof(IngressList), offsetof(IngressList, unknown_fields), TypeForm::kStruct, &kIngressListKind};
 
 static constinit const FieldInfo kIngressLoadBalancerIngressFields[] = {
@@ -237,7 +237,7 @@ static constinit const FieldInfo kNetworkPolicyFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(NetworkPolicy, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &NetworkPolicySpec::kType, nullptr, offsetof(NetworkPolicy, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kNetworkPolicyKind{"extensions"sv, "v1beta1"sv, "NetworkPolicy"sv, "networkpolicies"sv, true, false};
+static constinit const KindInfo kNetworkPolicyKind{"extensions"sv, "v1beta1"sv, "NetworkPolicy"sv, "networkpolicies"sv, true, false, true};
 constinit const TypeInfo NetworkPolicy::kType{"extensions.v1beta1.NetworkPolicy"sv, kNetworkPolicyFields, std::size(kNetworkPolicyFields), sizeof(NetworkPolicy), offsetof(NetworkPolicy, unknown_fields), TypeForm::kStruct, &kNetworkPolicyKind};
 
 static constinit const FieldInfo kNetworkPolicyEgressRuleFields[] = {
@@ -256,7 +256,7 @@ static constinit const FieldInfo kNetworkPolicyListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(NetworkPolicyList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &NetworkPolicy::kType, nullptr, offsetof(NetworkPolicyList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kNetworkPolicyListKind{"extensions"sv, "v1beta1"sv, "NetworkPolicyList"sv, "networkpolicies"sv, true, true};
+static constinit const KindInfo kNetworkPolicyListKind{"extensions"sv, "v1beta1"sv, "NetworkPolicyList"sv, "networkpolicies"sv, true, true, true};
 constinit const TypeInfo NetworkPolicyList::kType{"extensions.v1beta1.NetworkPolicyList"sv, kNetworkPolicyListFields, std::size(kNetworkPolicyListFields), sizeof(NetworkPolicyList), offsetof(NetworkPolicyList, unknown_fields), TypeForm::kStruct, &kNetworkPolicyListKind};
 
 static constinit const FieldInfo kNetworkPolicyPeerFields[] = {
@@ -286,7 +286,7 @@ static constinit const FieldInfo kReplicaSetFields[] = {
     {"spec"sv, &ReplicaSetSpec::kType, nullptr, offsetof(ReplicaSet, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ReplicaSetStatus::kType, nullptr, offsetof(ReplicaSet, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kReplicaSetKind{"extensions"sv, "v1beta1"sv, "ReplicaSet"sv, "replicasets"sv, true, false};
+static constinit const KindInfo kReplicaSetKind{"extensions"sv, "v1beta1"sv, "ReplicaSet"sv, "replicasets"sv, true, false, true};
 constinit const TypeInfo ReplicaSet::kType{"extensions.v1beta1.ReplicaSet"sv, kReplicaSetFields, std::size(kReplicaSetFields), sizeof(ReplicaSet), offsetof(ReplicaSet, unknown_fields), TypeForm::kStruct, &kReplicaSetKind};
 
 static constinit const FieldInfo kReplicaSetConditionFields[] = {
@@ -302,7 +302,7 @@ static constinit const FieldInfo kReplicaSetListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ReplicaSetList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ReplicaSet::kType, nullptr, offsetof(ReplicaSetList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kReplicaSetListKind{"extensions"sv, "v1beta1"sv, "ReplicaSetList"sv, "replicasets"sv, true, true};
+static constinit const KindInfo kReplicaSetListKind{"extensions"sv, "v1beta1"sv, "ReplicaSetList"sv, "replicasets"sv, true, true, true};
 constinit const TypeInfo ReplicaSetList::kType{"extensions.v1beta1.ReplicaSetList"sv, kReplicaSetListFields, std::size(kReplicaSetListFields), sizeof(ReplicaSetList), offsetof(ReplicaSetList, unknown_fields), TypeForm::kStruct, &kReplicaSetListKind};
 
 static constinit const FieldInfo kReplicaSetSpecFields[] = {
@@ -346,7 +346,7 @@ static constinit const FieldInfo kScaleFields[] = {
     {"spec"sv, &ScaleSpec::kType, nullptr, offsetof(Scale, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ScaleStatus::kType, nullptr, offsetof(Scale, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kScaleKind{"extensions"sv, "v1beta1"sv, "Scale"sv, ""sv, false, false};
+static constinit const KindInfo kScaleKind{"extensions"sv, "v1beta1"sv, "Scale"sv, ""sv, false, false, true};
 constinit const TypeInfo Scale::kType{"extensions.v1beta1.Scale"sv, kScaleFields, std::size(kScaleFields), sizeof(Scale), offsetof(Scale, unknown_fields), TypeForm::kStruct, &kScaleKind};
 
 static constinit const FieldInfo kScaleSpecFields[] = {

@@ -21,14 +21,14 @@ static constinit const FieldInfo kExternalMetricValueFields[] = {
     {"window"sv, nullptr, nullptr, offsetof(ExternalMetricValue, window), 4, K::kInt64, S::kOptional, false},
     {"value"sv, nullptr, nullptr, offsetof(ExternalMetricValue, value), 5, K::kQuantity, S::kPlain, true},
 };
-static constinit const KindInfo kExternalMetricValueKind{"external.metrics.k8s.io"sv, "v1beta1"sv, "ExternalMetricValue"sv, ""sv, false, false};
+static constinit const KindInfo kExternalMetricValueKind{"external.metrics.k8s.io"sv, "v1beta1"sv, "ExternalMetricValue"sv, ""sv, false, false, true};
 constinit const TypeInfo ExternalMetricValue::kType{"external_metrics.v1beta1.ExternalMetricValue"sv, kExternalMetricValueFields, std::size(kExternalMetricValueFields), sizeof(ExternalMetricValue), offsetof(ExternalMetricValue, unknown_fields), TypeForm::kStruct, &kExternalMetricValueKind};
 
 static constinit const FieldInfo kExternalMetricValueListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ExternalMetricValueList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ExternalMetricValue::kType, nullptr, offsetof(ExternalMetricValueList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kExternalMetricValueListKind{"external.metrics.k8s.io"sv, "v1beta1"sv, "ExternalMetricValueList"sv, ""sv, false, true};
+static constinit const KindInfo kExternalMetricValueListKind{"external.metrics.k8s.io"sv, "v1beta1"sv, "ExternalMetricValueList"sv, ""sv, false, true, true};
 constinit const TypeInfo ExternalMetricValueList::kType{"external_metrics.v1beta1.ExternalMetricValueList"sv, kExternalMetricValueListFields, std::size(kExternalMetricValueListFields), sizeof(ExternalMetricValueList), offsetof(ExternalMetricValueList, unknown_fields), TypeForm::kStruct, &kExternalMetricValueListKind};
 
 }  // namespace kube::external_metrics::v1beta1

@@ -34,7 +34,7 @@ static constinit const FieldInfo kFlowSchemaFields[] = {
     {"spec"sv, &FlowSchemaSpec::kType, nullptr, offsetof(FlowSchema, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &FlowSchemaStatus::kType, nullptr, offsetof(FlowSchema, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kFlowSchemaKind{"flowcontrol.apiserver.k8s.io"sv, "v1beta3"sv, "FlowSchema"sv, "flowschemas"sv, false, false};
+static constinit const KindInfo kFlowSchemaKind{"flowcontrol.apiserver.k8s.io"sv, "v1beta3"sv, "FlowSchema"sv, "flowschemas"sv, false, false, true};
 constinit const TypeInfo FlowSchema::kType{"flowcontrol.v1beta3.FlowSchema"sv, kFlowSchemaFields, std::size(kFlowSchemaFields), sizeof(FlowSchema), offsetof(FlowSchema, unknown_fields), TypeForm::kStruct, &kFlowSchemaKind};
 
 static constinit const FieldInfo kFlowSchemaConditionFields[] = {
@@ -50,7 +50,7 @@ static constinit const FieldInfo kFlowSchemaListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(FlowSchemaList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &FlowSchema::kType, nullptr, offsetof(FlowSchemaList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kFlowSchemaListKind{"flowcontrol.apiserver.k8s.io"sv, "v1beta3"sv, "FlowSchemaList"sv, "flowschemas"sv, false, true};
+static constinit const KindInfo kFlowSchemaListKind{"flowcontrol.apiserver.k8s.io"sv, "v1beta3"sv, "FlowSchemaList"sv, "flowschemas"sv, false, true, true};
 constinit const TypeInfo FlowSchemaList::kType{"flowcontrol.v1beta3.FlowSchemaList"sv, kFlowSchemaListFields, std::size(kFlowSchemaListFields), sizeof(FlowSchemaList), offsetof(FlowSchemaList, unknown_fields), TypeForm::kStruct, &kFlowSchemaListKind};
 
 static constinit const FieldInfo kFlowSchemaSpecFields[] = {
@@ -103,7 +103,7 @@ static constinit const FieldInfo kPriorityLevelConfigurationFields[] = {
     {"spec"sv, &PriorityLevelConfigurationSpec::kType, nullptr, offsetof(PriorityLevelConfiguration, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &PriorityLevelConfigurationStatus::kType, nullptr, offsetof(PriorityLevelConfiguration, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPriorityLevelConfigurationKind{"flowcontrol.apiserver.k8s.io"sv, "v1beta3"sv, "PriorityLevelConfiguration"sv, "prioritylevelconfigurations"sv, false, false};
+static constinit const KindInfo kPriorityLevelConfigurationKind{"flowcontrol.apiserver.k8s.io"sv, "v1beta3"sv, "PriorityLevelConfiguration"sv, "prioritylevelconfigurations"sv, false, false, true};
 constinit const TypeInfo PriorityLevelConfiguration::kType{"flowcontrol.v1beta3.PriorityLevelConfiguration"sv, kPriorityLevelConfigurationFields, std::size(kPriorityLevelConfigurationFields), sizeof(PriorityLevelConfiguration), offsetof(PriorityLevelConfiguration, unknown_fields), TypeForm::kStruct, &kPriorityLevelConfigurationKind};
 
 static constinit const FieldInfo kPriorityLevelConfigurationConditionFields[] = {
@@ -119,7 +119,7 @@ static constinit const FieldInfo kPriorityLevelConfigurationListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PriorityLevelConfigurationList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PriorityLevelConfiguration::kType, nullptr, offsetof(PriorityLevelConfigurationList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPriorityLevelConfigurationListKind{"flowcontrol.apiserver.k8s.io"sv, "v1beta3"sv, "PriorityLevelConfigurationList"sv, "prioritylevelconfigurations"sv, false, true};
+static constinit const KindInfo kPriorityLevelConfigurationListKind{"flowcontrol.apiserver.k8s.io"sv, "v1beta3"sv, "PriorityLevelConfigurationList"sv, "prioritylevelconfigurations"sv, false, true, true};
 constinit const TypeInfo PriorityLevelConfigurationList::kType{"flowcontrol.v1beta3.PriorityLevelConfigurationList"sv, kPriorityLevelConfigurationListFields, std::size(kPriorityLevelConfigurationListFields), sizeof(PriorityLevelConfigurationList), offsetof(PriorityLevelConfigurationList, unknown_fields), TypeForm::kStruct, &kPriorityLevelConfigurationListKind};
 
 static constinit const FieldInfo kPriorityLevelConfigurationReferenceFields[] = {

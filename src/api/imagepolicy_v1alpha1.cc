@@ -21,7 +21,7 @@ static constinit const FieldInfo kImageReviewFields[] = {
     {"spec"sv, &ImageReviewSpec::kType, nullptr, offsetof(ImageReview, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &ImageReviewStatus::kType, nullptr, offsetof(ImageReview, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kImageReviewKind{"imagepolicy.k8s.io"sv, "v1alpha1"sv, "ImageReview"sv, ""sv, false, false};
+static constinit const KindInfo kImageReviewKind{"imagepolicy.k8s.io"sv, "v1alpha1"sv, "ImageReview"sv, ""sv, false, false, true};
 constinit const TypeInfo ImageReview::kType{"imagepolicy.v1alpha1.ImageReview"sv, kImageReviewFields, std::size(kImageReviewFields), sizeof(ImageReview), offsetof(ImageReview, unknown_fields), TypeForm::kStruct, &kImageReviewKind};
 
 static constinit const FieldInfo kImageReviewContainerSpecFields[] = {

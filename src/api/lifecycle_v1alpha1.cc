@@ -25,14 +25,14 @@ static constinit const FieldInfo kEvictionFields[] = {
     {"spec"sv, &EvictionSpec::kType, nullptr, offsetof(Eviction, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &EvictionStatus::kType, nullptr, offsetof(Eviction, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kEvictionKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "Eviction"sv, "evictions"sv, true, false};
+static constinit const KindInfo kEvictionKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "Eviction"sv, "evictions"sv, true, false, true};
 constinit const TypeInfo Eviction::kType{"lifecycle.v1alpha1.Eviction"sv, kEvictionFields, std::size(kEvictionFields), sizeof(Eviction), offsetof(Eviction, unknown_fields), TypeForm::kStruct, &kEvictionKind};
 
 static constinit const FieldInfo kEvictionListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(EvictionList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Eviction::kType, nullptr, offsetof(EvictionList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kEvictionListKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "EvictionList"sv, "evictions"sv, true, true};
+static constinit const KindInfo kEvictionListKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "EvictionList"sv, "evictions"sv, true, true, true};
 constinit const TypeInfo EvictionList::kType{"lifecycle.v1alpha1.EvictionList"sv, kEvictionListFields, std::size(kEvictionListFields), sizeof(EvictionList), offsetof(EvictionList, unknown_fields), TypeForm::kStruct, &kEvictionListKind};
 
 static constinit const FieldInfo kEvictionPodReferenceFields[] = {
@@ -46,14 +46,14 @@ static constinit const FieldInfo kEvictionRequestFields[] = {
     {"spec"sv, &EvictionRequestSpec::kType, nullptr, offsetof(EvictionRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &EvictionRequestStatus::kType, nullptr, offsetof(EvictionRequest, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kEvictionRequestKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "EvictionRequest"sv, "evictionrequests"sv, true, false};
+static constinit const KindInfo kEvictionRequestKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "EvictionRequest"sv, "evictionrequests"sv, true, false, true};
 constinit const TypeInfo EvictionRequest::kType{"lifecycle.v1alpha1.EvictionRequest"sv, kEvictionRequestFields, std::size(kEvictionRequestFields), sizeof(EvictionRequest), offsetof(EvictionRequest, unknown_fields), TypeForm::kStruct, &kEvictionRequestKind};
 
 static constinit const FieldInfo kEvictionRequestListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(EvictionRequestList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &EvictionRequest::kType, nullptr, offsetof(EvictionRequestList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kEvictionRequestListKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "EvictionRequestList"sv, "evictionrequests"sv, true, true};
+static constinit const KindInfo kEvictionRequestListKind{"lifecycle.k8s.io"sv, "v1alpha1"sv, "EvictionRequestList"sv, "evictionrequests"sv, true, true, true};
 constinit const TypeInfo EvictionRequestList::kType{"lifecycle.v1alpha1.EvictionRequestList"sv, kEvictionRequestListFields, std::size(kEvictionRequestListFields), sizeof(EvictionRequestList), offsetof(EvictionRequestList, unknown_fields), TypeForm::kStruct, &kEvictionRequestListKind};
 
 static constinit const FieldInfo kEvictionRequestPodReferenceFields[] = {

@@ -28,14 +28,14 @@ static constinit const FieldInfo kNodeMetricsFields[] = {
     {"window"sv, nullptr, nullptr, offsetof(NodeMetrics, window), 3, K::kDuration, S::kPlain, true},
     {"usage"sv, nullptr, nullptr, offsetof(NodeMetrics, usage), 4, K::kQuantity, S::kMap, true},
 };
-static constinit const KindInfo kNodeMetricsKind{"metrics.k8s.io"sv, "v1beta1"sv, "NodeMetrics"sv, "nodes"sv, false, false};
+static constinit const KindInfo kNodeMetricsKind{"metrics.k8s.io"sv, "v1beta1"sv, "NodeMetrics"sv, "nodes"sv, false, false, true};
 constinit const TypeInfo NodeMetrics::kType{"metrics.v1beta1.NodeMetrics"sv, kNodeMetricsFields, std::size(kNodeMetricsFields), sizeof(NodeMetrics), offsetof(NodeMetrics, unknown_fields), TypeForm::kStruct, &kNodeMetricsKind};
 
 static constinit const FieldInfo kNodeMetricsListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(NodeMetricsList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &NodeMetrics::kType, nullptr, offsetof(NodeMetricsList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kNodeMetricsListKind{"metrics.k8s.io"sv, "v1beta1"sv, "NodeMetricsList"sv, "nodes"sv, false, true};
+static constinit const KindInfo kNodeMetricsListKind{"metrics.k8s.io"sv, "v1beta1"sv, "NodeMetricsList"sv, "nodes"sv, false, true, true};
 constinit const TypeInfo NodeMetricsList::kType{"metrics.v1beta1.NodeMetricsList"sv, kNodeMetricsListFields, std::size(kNodeMetricsListFields), sizeof(NodeMetricsList), offsetof(NodeMetricsList, unknown_fields), TypeForm::kStruct, &kNodeMetricsListKind};
 
 static constinit const FieldInfo kPodMetricsFields[] = {
@@ -44,14 +44,14 @@ static constinit const FieldInfo kPodMetricsFields[] = {
     {"window"sv, nullptr, nullptr, offsetof(PodMetrics, window), 3, K::kDuration, S::kPlain, true},
     {"containers"sv, &ContainerMetrics::kType, &kExtra0, offsetof(PodMetrics, containers), 4, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPodMetricsKind{"metrics.k8s.io"sv, "v1beta1"sv, "PodMetrics"sv, "pods"sv, true, false};
+static constinit const KindInfo kPodMetricsKind{"metrics.k8s.io"sv, "v1beta1"sv, "PodMetrics"sv, "pods"sv, true, false, true};
 constinit const TypeInfo PodMetrics::kType{"metrics.v1beta1.PodMetrics"sv, kPodMetricsFields, std::size(kPodMetricsFields), sizeof(PodMetrics), offsetof(PodMetrics, unknown_fields), TypeForm::kStruct, &kPodMetricsKind};
 
 static constinit const FieldInfo kPodMetricsListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PodMetricsList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PodMetrics::kType, nullptr, offsetof(PodMetricsList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPodMetricsListKind{"metrics.k8s.io"sv, "v1beta1"sv, "PodMetricsList"sv, "pods"sv, true, true};
+static constinit const KindInfo kPodMetricsListKind{"metrics.k8s.io"sv, "v1beta1"sv, "PodMetricsList"sv, "pods"sv, true, true, true};
 constinit const TypeInfo PodMetricsList::kType{"metrics.v1beta1.PodMetricsList"sv, kPodMetricsListFields, std::size(kPodMetricsListFields), sizeof(PodMetricsList), offsetof(PodMetricsList, unknown_fields), TypeForm::kStruct, &kPodMetricsListKind};
 
 }  // namespace kube::metrics::v1beta1

@@ -36,14 +36,14 @@ static constinit const FieldInfo kIPAddressFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(IPAddress, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &IPAddressSpec::kType, nullptr, offsetof(IPAddress, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kIPAddressKind{"networking.k8s.io"sv, "v1"sv, "IPAddress"sv, "ipaddresses"sv, false, false};
+static constinit const KindInfo kIPAddressKind{"networking.k8s.io"sv, "v1"sv, "IPAddress"sv, "ipaddresses"sv, false, false, true};
 constinit const TypeInfo IPAddress::kType{"networking.v1.IPAddress"sv, kIPAddressFields, std::size(kIPAddressFields), sizeof(IPAddress), offsetof(IPAddress, unknown_fields), TypeForm::kStruct, &kIPAddressKind};
 
 static constinit const FieldInfo kIPAddressListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(IPAddressList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &IPAddress::kType, nullptr, offsetof(IPAddressList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kIPAddressListKind{"networking.k8s.io"sv, "v1"sv, "IPAddressList"sv, "ipaddresses"sv, false, true};
+static constinit const KindInfo kIPAddressListKind{"networking.k8s.io"sv, "v1"sv, "IPAddressList"sv, "ipaddresses"sv, false, true, true};
 constinit const TypeInfo IPAddressList::kType{"networking.v1.IPAddressList"sv, kIPAddressListFields, std::size(kIPAddressListFields), sizeof(IPAddressList), offsetof(IPAddressList, unknown_fields), TypeForm::kStruct, &kIPAddressListKind};
 
 static constinit const FieldInfo kIPAddressSpecFields[] = {
@@ -62,7 +62,7 @@ static constinit const FieldInfo kIngressFields[] = {
     {"spec"sv, &IngressSpec::kType, nullptr, offsetof(Ingress, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &IngressStatus::kType, nullptr, offsetof(Ingress, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kIngressKind{"networking.k8s.io"sv, "v1"sv, "Ingress"sv, "ingresses"sv, true, false};
+static constinit const KindInfo kIngressKind{"networking.k8s.io"sv, "v1"sv, "Ingress"sv, "ingresses"sv, true, false, true};
 constinit const TypeInfo Ingress::kType{"networking.v1.Ingress"sv, kIngressFields, std::size(kIngressFields), sizeof(Ingress), offsetof(Ingress, unknown_fields), TypeForm::kStruct, &kIngressKind};
 
 static constinit const FieldInfo kIngressBackendFields[] = {
@@ -75,14 +75,14 @@ static constinit const FieldInfo kIngressClassFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(IngressClass, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &IngressClassSpec::kType, nullptr, offsetof(IngressClass, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kIngressClassKind{"networking.k8s.io"sv, "v1"sv, "IngressClass"sv, "ingressclasses"sv, false, false};
+static constinit const KindInfo kIngressClassKind{"networking.k8s.io"sv, "v1"sv, "IngressClass"sv, "ingressclasses"sv, false, false, true};
 constinit const TypeInfo IngressClass::kType{"networking.v1.IngressClass"sv, kIngressClassFields, std::size(kIngressClassFields), sizeof(IngressClass), offsetof(IngressClass, unknown_fields), TypeForm::kStruct, &kIngressClassKind};
 
 static constinit const FieldInfo kIngressClassListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(IngressClassList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &IngressClass::kType, nullptr, offsetof(IngressClassList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kIngressClassListKind{"networking.k8s.io"sv, "v1"sv, "IngressClassList"sv, "ingressclasses"sv, false, true};
+static constinit const KindInfo kIngressClassListKind{"networking.k8s.io"sv, "v1"sv, "IngressClassList"sv, "ingressclasses"sv, false, true, true};
 constinit const TypeInfo IngressClassList::kType{"networking.v1.IngressClassList"sv, kIngressClassListFields, std::size(kIngressClassListFields), sizeof(IngressClassList), offsetof(IngressClassList, unknown_fields), TypeForm::kStruct, &kIngressClassListKind};
 
 static constinit const FieldInfo kIngressClassParametersReferenceFields[] = {
@@ -104,7 +104,7 @@ static constinit const FieldInfo kIngressListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(IngressList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Ingress::kType, nullptr, offsetof(IngressList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kIngressListKind{"networking.k8s.io"sv, "v1"sv, "IngressList"sv, "ingresses"sv, true, true};
+static constinit const KindInfo kIngressListKind{"networking.k8s.io"sv, "v1"sv, "IngressList"sv, "ingresses"sv, true, true, true};
 constinit const TypeInfo IngressList::kType{"networking.v1.IngressList"sv, kIngressListFields, std::size(kIngressListFields), sizeof(IngressList), offsetof(IngressList, unknown_fields), TypeForm::kStruct, &kIngressListKind};
 
 static constinit const FieldInfo kIngressLoadBalancerIngressFields[] = {
@@ -170,7 +170,7 @@ static constinit const FieldInfo kNetworkPolicyFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(NetworkPolicy, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &NetworkPolicySpec::kType, nullptr, offsetof(NetworkPolicy, spec), 2, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kNetworkPolicyKind{"networking.k8s.io"sv, "v1"sv, "NetworkPolicy"sv, "networkpolicies"sv, true, false};
+static constinit const KindInfo kNetworkPolicyKind{"networking.k8s.io"sv, "v1"sv, "NetworkPolicy"sv, "networkpolicies"sv, true, false, true};
 constinit const TypeInfo NetworkPolicy::kType{"networking.v1.NetworkPolicy"sv, kNetworkPolicyFields, std::size(kNetworkPolicyFields), sizeof(NetworkPolicy), offsetof(NetworkPolicy, unknown_fields), TypeForm::kStruct, &kNetworkPolicyKind};
 
 static constinit const FieldInfo kNetworkPolicyEgressRuleFields[] = {
@@ -189,7 +189,7 @@ static constinit const FieldInfo kNetworkPolicyListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(NetworkPolicyList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &NetworkPolicy::kType, nullptr, offsetof(NetworkPolicyList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kNetworkPolicyListKind{"networking.k8s.io"sv, "v1"sv, "NetworkPolicyList"sv, "networkpolicies"sv, true, true};
+static constinit const KindInfo kNetworkPolicyListKind{"networking.k8s.io"sv, "v1"sv, "NetworkPolicyList"sv, "networkpolicies"sv, true, true, true};
 constinit const TypeInfo NetworkPolicyList::kType{"networking.v1.NetworkPolicyList"sv, kNetworkPolicyListFields, std::size(kNetworkPolicyListFields), sizeof(NetworkPolicyList), offsetof(NetworkPolicyList, unknown_fields), TypeForm::kStruct, &kNetworkPolicyListKind};
 
 static constinit const FieldInfo kNetworkPolicyPeerFields[] = {
@@ -233,14 +233,14 @@ static constinit const FieldInfo kServiceCIDRFields[] = {
     {"spec"sv, &ServiceCIDRSpec::kType, nullptr, offsetof(ServiceCIDR, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &ServiceCIDRStatus::kType, nullptr, offsetof(ServiceCIDR, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kServiceCIDRKind{"networking.k8s.io"sv, "v1"sv, "ServiceCIDR"sv, "servicecidrs"sv, false, false};
+static constinit const KindInfo kServiceCIDRKind{"networking.k8s.io"sv, "v1"sv, "ServiceCIDR"sv, "servicecidrs"sv, false, false, true};
 constinit const TypeInfo ServiceCIDR::kType{"networking.v1.ServiceCIDR"sv, kServiceCIDRFields, std::size(kServiceCIDRFields), sizeof(ServiceCIDR), offsetof(ServiceCIDR, unknown_fields), TypeForm::kStruct, &kServiceCIDRKind};
 
 static constinit const FieldInfo kServiceCIDRListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ServiceCIDRList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ServiceCIDR::kType, nullptr, offsetof(ServiceCIDRList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kServiceCIDRListKind{"networking.k8s.io"sv, "v1"sv, "ServiceCIDRList"sv, "servicecidrs"sv, false, true};
+static constinit const KindInfo kServiceCIDRListKind{"networking.k8s.io"sv, "v1"sv, "ServiceCIDRList"sv, "servicecidrs"sv, false, true, true};
 constinit const TypeInfo ServiceCIDRList::kType{"networking.v1.ServiceCIDRList"sv, kServiceCIDRListFields, std::size(kServiceCIDRListFields), sizeof(ServiceCIDRList), offsetof(ServiceCIDRList, unknown_fields), TypeForm::kStruct, &kServiceCIDRListKind};
 
 static constinit const FieldInfo kServiceCIDRSpecFields[] = {

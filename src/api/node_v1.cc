@@ -28,14 +28,14 @@ static constinit const FieldInfo kRuntimeClassFields[] = {
     {"overhead"sv, &Overhead::kType, nullptr, offsetof(RuntimeClass, overhead), 3, K::kMessage, S::kOptional, false},
     {"scheduling"sv, &Scheduling::kType, nullptr, offsetof(RuntimeClass, scheduling), 4, K::kMessage, S::kOptional, false},
 };
-static constinit const KindInfo kRuntimeClassKind{"node.k8s.io"sv, "v1"sv, "RuntimeClass"sv, "runtimeclasses"sv, false, false};
+static constinit const KindInfo kRuntimeClassKind{"node.k8s.io"sv, "v1"sv, "RuntimeClass"sv, "runtimeclasses"sv, false, false, true};
 constinit const TypeInfo RuntimeClass::kType{"node.v1.RuntimeClass"sv, kRuntimeClassFields, std::size(kRuntimeClassFields), sizeof(RuntimeClass), offsetof(RuntimeClass, unknown_fields), TypeForm::kStruct, &kRuntimeClassKind};
 
 static constinit const FieldInfo kRuntimeClassListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(RuntimeClassList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &RuntimeClass::kType, nullptr, offsetof(RuntimeClassList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kRuntimeClassListKind{"node.k8s.io"sv, "v1"sv, "RuntimeClassList"sv, "runtimeclasses"sv, false, true};
+static constinit const KindInfo kRuntimeClassListKind{"node.k8s.io"sv, "v1"sv, "RuntimeClassList"sv, "runtimeclasses"sv, false, true, true};
 constinit const TypeInfo RuntimeClassList::kType{"node.v1.RuntimeClassList"sv, kRuntimeClassListFields, std::size(kRuntimeClassListFields), sizeof(RuntimeClassList), offsetof(RuntimeClassList, unknown_fields), TypeForm::kStruct, &kRuntimeClassListKind};
 
 static constinit const FieldInfo kSchedulingFields[] = {

@@ -22,7 +22,7 @@ static constinit const FieldInfo kEvictionFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Eviction, metadata), 1, K::kMessage, S::kPlain, false},
     {"deleteOptions"sv, &meta::v1::DeleteOptions::kType, nullptr, offsetof(Eviction, delete_options), 2, K::kMessage, S::kOptional, false},
 };
-static constinit const KindInfo kEvictionKind{"policy"sv, "v1"sv, "Eviction"sv, ""sv, false, false};
+static constinit const KindInfo kEvictionKind{"policy"sv, "v1"sv, "Eviction"sv, ""sv, false, false, true};
 constinit const TypeInfo Eviction::kType{"policy.v1.Eviction"sv, kEvictionFields, std::size(kEvictionFields), sizeof(Eviction), offsetof(Eviction, unknown_fields), TypeForm::kStruct, &kEvictionKind};
 
 static constinit const FieldInfo kPodDisruptionBudgetFields[] = {
@@ -30,14 +30,14 @@ static constinit const FieldInfo kPodDisruptionBudgetFields[] = {
     {"spec"sv, &PodDisruptionBudgetSpec::kType, nullptr, offsetof(PodDisruptionBudget, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &PodDisruptionBudgetStatus::kType, nullptr, offsetof(PodDisruptionBudget, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPodDisruptionBudgetKind{"policy"sv, "v1"sv, "PodDisruptionBudget"sv, "poddisruptionbudgets"sv, true, false};
+static constinit const KindInfo kPodDisruptionBudgetKind{"policy"sv, "v1"sv, "PodDisruptionBudget"sv, "poddisruptionbudgets"sv, true, false, true};
 constinit const TypeInfo PodDisruptionBudget::kType{"policy.v1.PodDisruptionBudget"sv, kPodDisruptionBudgetFields, std::size(kPodDisruptionBudgetFields), sizeof(PodDisruptionBudget), offsetof(PodDisruptionBudget, unknown_fields), TypeForm::kStruct, &kPodDisruptionBudgetKind};
 
 static constinit const FieldInfo kPodDisruptionBudgetListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PodDisruptionBudgetList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PodDisruptionBudget::kType, nullptr, offsetof(PodDisruptionBudgetList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPodDisruptionBudgetListKind{"policy"sv, "v1"sv, "PodDisruptionBudgetList"sv, "poddisruptionbudgets"sv, true, true};
+static constinit const KindInfo kPodDisruptionBudgetListKind{"policy"sv, "v1"sv, "PodDisruptionBudgetList"sv, "poddisruptionbudgets"sv, true, true, true};
 constinit const TypeInfo PodDisruptionBudgetList::kType{"policy.v1.PodDisruptionBudgetList"sv, kPodDisruptionBudgetListFields, std::size(kPodDisruptionBudgetListFields), sizeof(PodDisruptionBudgetList), offsetof(PodDisruptionBudgetList, unknown_fields), TypeForm::kStruct, &kPodDisruptionBudgetListKind};
 
 static constinit const FieldInfo kPodDisruptionBudgetSpecFields[] = {

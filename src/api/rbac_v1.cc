@@ -28,7 +28,7 @@ static constinit const FieldInfo kClusterRoleFields[] = {
     {"rules"sv, &PolicyRule::kType, &kExtra1, offsetof(ClusterRole, rules), 2, K::kMessage, S::kList, true},
     {"aggregationRule"sv, &AggregationRule::kType, nullptr, offsetof(ClusterRole, aggregation_rule), 3, K::kMessage, S::kOptional, false},
 };
-static constinit const KindInfo kClusterRoleKind{"rbac.authorization.k8s.io"sv, "v1"sv, "ClusterRole"sv, "clusterroles"sv, false, false};
+static constinit const KindInfo kClusterRoleKind{"rbac.authorization.k8s.io"sv, "v1"sv, "ClusterRole"sv, "clusterroles"sv, false, false, true};
 constinit const TypeInfo ClusterRole::kType{"rbac.v1.ClusterRole"sv, kClusterRoleFields, std::size(kClusterRoleFields), sizeof(ClusterRole), offsetof(ClusterRole, unknown_fields), TypeForm::kStruct, &kClusterRoleKind};
 
 static constinit const FieldInfo kClusterRoleBindingFields[] = {
@@ -36,21 +36,21 @@ static constinit const FieldInfo kClusterRoleBindingFields[] = {
     {"subjects"sv, &Subject::kType, &kExtra0, offsetof(ClusterRoleBinding, subjects), 2, K::kMessage, S::kList, false},
     {"roleRef"sv, &RoleRef::kType, &kExtra2, offsetof(ClusterRoleBinding, role_ref), 3, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kClusterRoleBindingKind{"rbac.authorization.k8s.io"sv, "v1"sv, "ClusterRoleBinding"sv, "clusterrolebindings"sv, false, false};
+static constinit const KindInfo kClusterRoleBindingKind{"rbac.authorization.k8s.io"sv, "v1"sv, "ClusterRoleBinding"sv, "clusterrolebindings"sv, false, false, true};
 constinit const TypeInfo ClusterRoleBinding::kType{"rbac.v1.ClusterRoleBinding"sv, kClusterRoleBindingFields, std::size(kClusterRoleBindingFields), sizeof(ClusterRoleBinding), offsetof(ClusterRoleBinding, unknown_fields), TypeForm::kStruct, &kClusterRoleBindingKind};
 
 static constinit const FieldInfo kClusterRoleBindingListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ClusterRoleBindingList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ClusterRoleBinding::kType, nullptr, offsetof(ClusterRoleBindingList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kClusterRoleBindingListKind{"rbac.authorization.k8s.io"sv, "v1"sv, "ClusterRoleBindingList"sv, "clusterrolebindings"sv, false, true};
+static constinit const KindInfo kClusterRoleBindingListKind{"rbac.authorization.k8s.io"sv, "v1"sv, "ClusterRoleBindingList"sv, "clusterrolebindings"sv, false, true, true};
 constinit const TypeInfo ClusterRoleBindingList::kType{"rbac.v1.ClusterRoleBindingList"sv, kClusterRoleBindingListFields, std::size(kClusterRoleBindingListFields), sizeof(ClusterRoleBindingList), offsetof(ClusterRoleBindingList, unknown_fields), TypeForm::kStruct, &kClusterRoleBindingListKind};
 
 static constinit const FieldInfo kClusterRoleListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ClusterRoleList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ClusterRole::kType, nullptr, offsetof(ClusterRoleList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kClusterRoleListKind{"rbac.authorization.k8s.io"sv, "v1"sv, "ClusterRoleList"sv, "clusterroles"sv, false, true};
+static constinit const KindInfo kClusterRoleListKind{"rbac.authorization.k8s.io"sv, "v1"sv, "ClusterRoleList"sv, "clusterroles"sv, false, true, true};
 constinit const TypeInfo ClusterRoleList::kType{"rbac.v1.ClusterRoleList"sv, kClusterRoleListFields, std::size(kClusterRoleListFields), sizeof(ClusterRoleList), offsetof(ClusterRoleList, unknown_fields), TypeForm::kStruct, &kClusterRoleListKind};
 
 static constinit const FieldInfo kPolicyRuleFields[] = {
@@ -66,7 +66,7 @@ static constinit const FieldInfo kRoleFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Role, metadata), 1, K::kMessage, S::kPlain, false},
     {"rules"sv, &PolicyRule::kType, &kExtra1, offsetof(Role, rules), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kRoleKind{"rbac.authorization.k8s.io"sv, "v1"sv, "Role"sv, "roles"sv, true, false};
+static constinit const KindInfo kRoleKind{"rbac.authorization.k8s.io"sv, "v1"sv, "Role"sv, "roles"sv, true, false, true};
 constinit const TypeInfo Role::kType{"rbac.v1.Role"sv, kRoleFields, std::size(kRoleFields), sizeof(Role), offsetof(Role, unknown_fields), TypeForm::kStruct, &kRoleKind};
 
 static constinit const FieldInfo kRoleBindingFields[] = {
@@ -74,21 +74,21 @@ static constinit const FieldInfo kRoleBindingFields[] = {
     {"subjects"sv, &Subject::kType, &kExtra0, offsetof(RoleBinding, subjects), 2, K::kMessage, S::kList, false},
     {"roleRef"sv, &RoleRef::kType, &kExtra2, offsetof(RoleBinding, role_ref), 3, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kRoleBindingKind{"rbac.authorization.k8s.io"sv, "v1"sv, "RoleBinding"sv, "rolebindings"sv, true, false};
+static constinit const KindInfo kRoleBindingKind{"rbac.authorization.k8s.io"sv, "v1"sv, "RoleBinding"sv, "rolebindings"sv, true, false, true};
 constinit const TypeInfo RoleBinding::kType{"rbac.v1.RoleBinding"sv, kRoleBindingFields, std::size(kRoleBindingFields), sizeof(RoleBinding), offsetof(RoleBinding, unknown_fields), TypeForm::kStruct, &kRoleBindingKind};
 
 static constinit const FieldInfo kRoleBindingListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(RoleBindingList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &RoleBinding::kType, nullptr, offsetof(RoleBindingList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kRoleBindingListKind{"rbac.authorization.k8s.io"sv, "v1"sv, "RoleBindingList"sv, "rolebindings"sv, true, true};
+static constinit const KindInfo kRoleBindingListKind{"rbac.authorization.k8s.io"sv, "v1"sv, "RoleBindingList"sv, "rolebindings"sv, true, true, true};
 constinit const TypeInfo RoleBindingList::kType{"rbac.v1.RoleBindingList"sv, kRoleBindingListFields, std::size(kRoleBindingListFields), sizeof(RoleBindingList), offsetof(RoleBindingList, unknown_fields), TypeForm::kStruct, &kRoleBindingListKind};
 
 static constinit const FieldInfo kRoleListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(RoleList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Role::kType, nullptr, offsetof(RoleList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kRoleListKind{"rbac.authorization.k8s.io"sv, "v1"sv, "RoleList"sv, "roles"sv, true, true};
+static constinit const KindInfo kRoleListKind{"rbac.authorization.k8s.io"sv, "v1"sv, "RoleList"sv, "roles"sv, true, true, true};
 constinit const TypeInfo RoleList::kType{"rbac.v1.RoleList"sv, kRoleListFields, std::size(kRoleListFields), sizeof(RoleList), offsetof(RoleList, unknown_fields), TypeForm::kStruct, &kRoleListKind};
 
 static constinit const FieldInfo kRoleRefFields[] = {

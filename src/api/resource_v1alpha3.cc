@@ -42,14 +42,14 @@ static constinit const FieldInfo kDeviceTaintRuleFields[] = {
     {"spec"sv, &DeviceTaintRuleSpec::kType, nullptr, offsetof(DeviceTaintRule, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &DeviceTaintRuleStatus::kType, nullptr, offsetof(DeviceTaintRule, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kDeviceTaintRuleKind{"resource.k8s.io"sv, "v1alpha3"sv, "DeviceTaintRule"sv, "devicetaintrules"sv, false, false};
+static constinit const KindInfo kDeviceTaintRuleKind{"resource.k8s.io"sv, "v1alpha3"sv, "DeviceTaintRule"sv, "devicetaintrules"sv, false, false, true};
 constinit const TypeInfo DeviceTaintRule::kType{"resource.v1alpha3.DeviceTaintRule"sv, kDeviceTaintRuleFields, std::size(kDeviceTaintRuleFields), sizeof(DeviceTaintRule), offsetof(DeviceTaintRule, unknown_fields), TypeForm::kStruct, &kDeviceTaintRuleKind};
 
 static constinit const FieldInfo kDeviceTaintRuleListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(DeviceTaintRuleList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &DeviceTaintRule::kType, nullptr, offsetof(DeviceTaintRuleList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kDeviceTaintRuleListKind{"resource.k8s.io"sv, "v1alpha3"sv, "DeviceTaintRuleList"sv, "devicetaintrules"sv, false, true};
+static constinit const KindInfo kDeviceTaintRuleListKind{"resource.k8s.io"sv, "v1alpha3"sv, "DeviceTaintRuleList"sv, "devicetaintrules"sv, false, true, true};
 constinit const TypeInfo DeviceTaintRuleList::kType{"resource.v1alpha3.DeviceTaintRuleList"sv, kDeviceTaintRuleListFields, std::size(kDeviceTaintRuleListFields), sizeof(DeviceTaintRuleList), offsetof(DeviceTaintRuleList, unknown_fields), TypeForm::kStruct, &kDeviceTaintRuleListKind};
 
 static constinit const FieldInfo kDeviceTaintRuleSpecFields[] = {
@@ -99,14 +99,14 @@ static constinit const FieldInfo kResourcePoolStatusRequestFields[] = {
     {"spec"sv, &ResourcePoolStatusRequestSpec::kType, nullptr, offsetof(ResourcePoolStatusRequest, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &ResourcePoolStatusRequestStatus::kType, nullptr, offsetof(ResourcePoolStatusRequest, status), 3, K::kMessage, S::kOptional, false},
 };
-static constinit const KindInfo kResourcePoolStatusRequestKind{"resource.k8s.io"sv, "v1alpha3"sv, "ResourcePoolStatusRequest"sv, "resourcepoolstatusrequests"sv, false, false};
+static constinit const KindInfo kResourcePoolStatusRequestKind{"resource.k8s.io"sv, "v1alpha3"sv, "ResourcePoolStatusRequest"sv, "resourcepoolstatusrequests"sv, false, false, true};
 constinit const TypeInfo ResourcePoolStatusRequest::kType{"resource.v1alpha3.ResourcePoolStatusRequest"sv, kResourcePoolStatusRequestFields, std::size(kResourcePoolStatusRequestFields), sizeof(ResourcePoolStatusRequest), offsetof(ResourcePoolStatusRequest, unknown_fields), TypeForm::kStruct, &kResourcePoolStatusRequestKind};
 
 static constinit const FieldInfo kResourcePoolStatusRequestListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ResourcePoolStatusRequestList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ResourcePoolStatusRequest::kType, nullptr, offsetof(ResourcePoolStatusRequestList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kResourcePoolStatusRequestListKind{"resource.k8s.io"sv, "v1alpha3"sv, "ResourcePoolStatusRequestList"sv, "resourcepoolstatusrequests"sv, false, true};
+static constinit const KindInfo kResourcePoolStatusRequestListKind{"resource.k8s.io"sv, "v1alpha3"sv, "ResourcePoolStatusRequestList"sv, "resourcepoolstatusrequests"sv, false, true, true};
 constinit const TypeInfo ResourcePoolStatusRequestList::kType{"resource.v1alpha3.ResourcePoolStatusRequestList"sv, kResourcePoolStatusRequestListFields, std::size(kResourcePoolStatusRequestListFields), sizeof(ResourcePoolStatusRequestList), offsetof(ResourcePoolStatusRequestList, unknown_fields), TypeForm::kStruct, &kResourcePoolStatusRequestListKind};
 
 static constinit const FieldInfo kResourcePoolStatusRequestSpecFields[] = {

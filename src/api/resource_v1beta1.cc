@@ -155,7 +155,7 @@ static constinit const FieldInfo kDeviceClassFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(DeviceClass, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &DeviceClassSpec::kType, nullptr, offsetof(DeviceClass, spec), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kDeviceClassKind{"resource.k8s.io"sv, "v1beta1"sv, "DeviceClass"sv, "deviceclasses"sv, false, false};
+static constinit const KindInfo kDeviceClassKind{"resource.k8s.io"sv, "v1beta1"sv, "DeviceClass"sv, "deviceclasses"sv, false, false, true};
 constinit const TypeInfo DeviceClass::kType{"resource.v1beta1.DeviceClass"sv, kDeviceClassFields, std::size(kDeviceClassFields), sizeof(DeviceClass), offsetof(DeviceClass, unknown_fields), TypeForm::kStruct, &kDeviceClassKind};
 
 static constinit const FieldInfo kDeviceClassConfiguration_DeviceConfigurationFields[] = {
@@ -171,7 +171,7 @@ static constinit const FieldInfo kDeviceClassListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(DeviceClassList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &DeviceClass::kType, nullptr, offsetof(DeviceClassList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kDeviceClassListKind{"resource.k8s.io"sv, "v1beta1"sv, "DeviceClassList"sv, "deviceclasses"sv, false, true};
+static constinit const KindInfo kDeviceClassListKind{"resource.k8s.io"sv, "v1beta1"sv, "DeviceClassList"sv, "deviceclasses"sv, false, true, true};
 constinit const TypeInfo DeviceClassList::kType{"resource.v1beta1.DeviceClassList"sv, kDeviceClassListFields, std::size(kDeviceClassListFields), sizeof(DeviceClassList), offsetof(DeviceClassList, unknown_fields), TypeForm::kStruct, &kDeviceClassListKind};
 
 static constinit const FieldInfo kDeviceClassSpecFields[] = {
@@ -306,7 +306,7 @@ static constinit const FieldInfo kResourceClaimFields[] = {
     {"spec"sv, &ResourceClaimSpec::kType, nullptr, offsetof(ResourceClaim, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &ResourceClaimStatus::kType, nullptr, offsetof(ResourceClaim, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kResourceClaimKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceClaim"sv, "resourceclaims"sv, true, false};
+static constinit const KindInfo kResourceClaimKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceClaim"sv, "resourceclaims"sv, true, false, true};
 constinit const TypeInfo ResourceClaim::kType{"resource.v1beta1.ResourceClaim"sv, kResourceClaimFields, std::size(kResourceClaimFields), sizeof(ResourceClaim), offsetof(ResourceClaim, unknown_fields), TypeForm::kStruct, &kResourceClaimKind};
 
 static constinit const FieldInfo kResourceClaimConsumerReferenceFields[] = {
@@ -321,7 +321,7 @@ static constinit const FieldInfo kResourceClaimListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ResourceClaimList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ResourceClaim::kType, nullptr, offsetof(ResourceClaimList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kResourceClaimListKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceClaimList"sv, "resourceclaims"sv, true, true};
+static constinit const KindInfo kResourceClaimListKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceClaimList"sv, "resourceclaims"sv, true, true, true};
 constinit const TypeInfo ResourceClaimList::kType{"resource.v1beta1.ResourceClaimList"sv, kResourceClaimListFields, std::size(kResourceClaimListFields), sizeof(ResourceClaimList), offsetof(ResourceClaimList, unknown_fields), TypeForm::kStruct, &kResourceClaimListKind};
 
 static constinit const FieldInfo kResourceClaimSpecFields[] = {
@@ -340,14 +340,14 @@ static constinit const FieldInfo kResourceClaimTemplateFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ResourceClaimTemplate, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &ResourceClaimTemplateSpec::kType, nullptr, offsetof(ResourceClaimTemplate, spec), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kResourceClaimTemplateKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceClaimTemplate"sv, "resourceclaimtemplates"sv, true, false};
+static constinit const KindInfo kResourceClaimTemplateKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceClaimTemplate"sv, "resourceclaimtemplates"sv, true, false, true};
 constinit const TypeInfo ResourceClaimTemplate::kType{"resource.v1beta1.ResourceClaimTemplate"sv, kResourceClaimTemplateFields, std::size(kResourceClaimTemplateFields), sizeof(ResourceClaimTemplate), offsetof(ResourceClaimTemplate, unknown_fields), TypeForm::kStruct, &kResourceClaimTemplateKind};
 
 static constinit const FieldInfo kResourceClaimTemplateListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ResourceClaimTemplateList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ResourceClaimTemplate::kType, nullptr, offsetof(ResourceClaimTemplateList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kResourceClaimTemplateListKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceClaimTemplateList"sv, "resourceclaimtemplates"sv, true, true};
+static constinit const KindInfo kResourceClaimTemplateListKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceClaimTemplateList"sv, "resourceclaimtemplates"sv, true, true, true};
 constinit const TypeInfo ResourceClaimTemplateList::kType{"resource.v1beta1.ResourceClaimTemplateList"sv, kResourceClaimTemplateListFields, std::size(kResourceClaimTemplateListFields), sizeof(ResourceClaimTemplateList), offsetof(ResourceClaimTemplateList, unknown_fields), TypeForm::kStruct, &kResourceClaimTemplateListKind};
 
 static constinit const FieldInfo kResourceClaimTemplateSpecFields[] = {
@@ -367,14 +367,14 @@ static constinit const FieldInfo kResourceSliceFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(ResourceSlice, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &ResourceSliceSpec::kType, nullptr, offsetof(ResourceSlice, spec), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kResourceSliceKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceSlice"sv, "resourceslices"sv, false, false};
+static constinit const KindInfo kResourceSliceKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceSlice"sv, "resourceslices"sv, false, false, true};
 constinit const TypeInfo ResourceSlice::kType{"resource.v1beta1.ResourceSlice"sv, kResourceSliceFields, std::size(kResourceSliceFields), sizeof(ResourceSlice), offsetof(ResourceSlice, unknown_fields), TypeForm::kStruct, &kResourceSliceKind};
 
 static constinit const FieldInfo kResourceSliceListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(ResourceSliceList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &ResourceSlice::kType, nullptr, offsetof(ResourceSliceList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kResourceSliceListKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceSliceList"sv, "resourceslices"sv, false, true};
+static constinit const KindInfo kResourceSliceListKind{"resource.k8s.io"sv, "v1beta1"sv, "ResourceSliceList"sv, "resourceslices"sv, false, true, true};
 constinit const TypeInfo ResourceSliceList::kType{"resource.v1beta1.ResourceSliceList"sv, kResourceSliceListFields, std::size(kResourceSliceListFields), sizeof(ResourceSliceList), offsetof(ResourceSliceList, unknown_fields), TypeForm::kStruct, &kResourceSliceListKind};
 
 static constinit const FieldInfo kResourceSliceSpecFields[] = {

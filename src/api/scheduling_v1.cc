@@ -23,14 +23,14 @@ static constinit const FieldInfo kPriorityClassFields[] = {
     {"description"sv, nullptr, nullptr, offsetof(PriorityClass, description), 4, K::kString, S::kPlain, false},
     {"preemptionPolicy"sv, nullptr, &kExtra0, offsetof(PriorityClass, preemption_policy), 5, K::kString, S::kOptional, false},
 };
-static constinit const KindInfo kPriorityClassKind{"scheduling.k8s.io"sv, "v1"sv, "PriorityClass"sv, "priorityclasses"sv, false, false};
+static constinit const KindInfo kPriorityClassKind{"scheduling.k8s.io"sv, "v1"sv, "PriorityClass"sv, "priorityclasses"sv, false, false, true};
 constinit const TypeInfo PriorityClass::kType{"scheduling.v1.PriorityClass"sv, kPriorityClassFields, std::size(kPriorityClassFields), sizeof(PriorityClass), offsetof(PriorityClass, unknown_fields), TypeForm::kStruct, &kPriorityClassKind};
 
 static constinit const FieldInfo kPriorityClassListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PriorityClassList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PriorityClass::kType, nullptr, offsetof(PriorityClassList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPriorityClassListKind{"scheduling.k8s.io"sv, "v1"sv, "PriorityClassList"sv, "priorityclasses"sv, false, true};
+static constinit const KindInfo kPriorityClassListKind{"scheduling.k8s.io"sv, "v1"sv, "PriorityClassList"sv, "priorityclasses"sv, false, true, true};
 constinit const TypeInfo PriorityClassList::kType{"scheduling.v1.PriorityClassList"sv, kPriorityClassListFields, std::size(kPriorityClassListFields), sizeof(PriorityClassList), offsetof(PriorityClassList, unknown_fields), TypeForm::kStruct, &kPriorityClassListKind};
 
 }  // namespace kube::scheduling::v1

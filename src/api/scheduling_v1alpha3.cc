@@ -45,14 +45,14 @@ static constinit const FieldInfo kCompositePodGroupFields[] = {
     {"spec"sv, &CompositePodGroupSpec::kType, nullptr, offsetof(CompositePodGroup, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &CompositePodGroupStatus::kType, nullptr, offsetof(CompositePodGroup, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kCompositePodGroupKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "CompositePodGroup"sv, "compositepodgroups"sv, true, false};
+static constinit const KindInfo kCompositePodGroupKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "CompositePodGroup"sv, "compositepodgroups"sv, true, false, true};
 constinit const TypeInfo CompositePodGroup::kType{"scheduling.v1alpha3.CompositePodGroup"sv, kCompositePodGroupFields, std::size(kCompositePodGroupFields), sizeof(CompositePodGroup), offsetof(CompositePodGroup, unknown_fields), TypeForm::kStruct, &kCompositePodGroupKind};
 
 static constinit const FieldInfo kCompositePodGroupListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CompositePodGroupList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CompositePodGroup::kType, nullptr, offsetof(CompositePodGroupList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCompositePodGroupListKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "CompositePodGroupList"sv, "compositepodgroups"sv, true, true};
+static constinit const KindInfo kCompositePodGroupListKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "CompositePodGroupList"sv, "compositepodgroups"sv, true, true, true};
 constinit const TypeInfo CompositePodGroupList::kType{"scheduling.v1alpha3.CompositePodGroupList"sv, kCompositePodGroupListFields, std::size(kCompositePodGroupListFields), sizeof(CompositePodGroupList), offsetof(CompositePodGroupList, unknown_fields), TypeForm::kStruct, &kCompositePodGroupListKind};
 
 static constinit const FieldInfo kCompositePodGroupSchedulingConstraintsFields[] = {
@@ -112,14 +112,14 @@ static constinit const FieldInfo kPodGroupFields[] = {
     {"spec"sv, &PodGroupSpec::kType, nullptr, offsetof(PodGroup, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &PodGroupStatus::kType, nullptr, offsetof(PodGroup, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPodGroupKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "PodGroup"sv, "podgroups"sv, true, false};
+static constinit const KindInfo kPodGroupKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "PodGroup"sv, "podgroups"sv, true, false, true};
 constinit const TypeInfo PodGroup::kType{"scheduling.v1alpha3.PodGroup"sv, kPodGroupFields, std::size(kPodGroupFields), sizeof(PodGroup), offsetof(PodGroup, unknown_fields), TypeForm::kStruct, &kPodGroupKind};
 
 static constinit const FieldInfo kPodGroupListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PodGroupList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PodGroup::kType, nullptr, offsetof(PodGroupList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPodGroupListKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "PodGroupList"sv, "podgroups"sv, true, true};
+static constinit const KindInfo kPodGroupListKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "PodGroupList"sv, "podgroups"sv, true, true, true};
 constinit const TypeInfo PodGroupList::kType{"scheduling.v1alpha3.PodGroupList"sv, kPodGroupListFields, std::size(kPodGroupListFields), sizeof(PodGroupList), offsetof(PodGroupList, unknown_fields), TypeForm::kStruct, &kPodGroupListKind};
 
 static constinit const FieldInfo kPodGroupResourceClaimFields[] = {
@@ -197,7 +197,7 @@ static constinit const FieldInfo kWorkloadFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Workload, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &WorkloadSpec::kType, nullptr, offsetof(Workload, spec), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kWorkloadKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "Workload"sv, "workloads"sv, true, false};
+static constinit const KindInfo kWorkloadKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "Workload"sv, "workloads"sv, true, false, true};
 constinit const TypeInfo Workload::kType{"scheduling.v1alpha3.Workload"sv, kWorkloadFields, std::size(kWorkloadFields), sizeof(Workload), offsetof(Workload, unknown_fields), TypeForm::kStruct, &kWorkloadKind};
 
 constinit const TypeInfo WorkloadCompositePodGroupAllDisruptionMode::kType{"scheduling.v1alpha3.WorkloadCompositePodGroupAllDisruptionMode"sv, nullptr, 0, sizeof(WorkloadCompositePodGroupAllDisruptionMode), offsetof(WorkloadCompositePodGroupAllDisruptionMode, unknown_fields), TypeForm::kStruct, nullptr};
@@ -232,7 +232,7 @@ static constinit const FieldInfo kWorkloadListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(WorkloadList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Workload::kType, nullptr, offsetof(WorkloadList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kWorkloadListKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "WorkloadList"sv, "workloads"sv, true, true};
+static constinit const KindInfo kWorkloadListKind{"scheduling.k8s.io"sv, "v1alpha3"sv, "WorkloadList"sv, "workloads"sv, true, true, true};
 constinit const TypeInfo WorkloadList::kType{"scheduling.v1alpha3.WorkloadList"sv, kWorkloadListFields, std::size(kWorkloadListFields), sizeof(WorkloadList), offsetof(WorkloadList, unknown_fields), TypeForm::kStruct, &kWorkloadListKind};
 
 constinit const TypeInfo WorkloadPodGroupAllDisruptionMode::kType{"scheduling.v1alpha3.WorkloadPodGroupAllDisruptionMode"sv, nullptr, 0, sizeof(WorkloadPodGroupAllDisruptionMode), offsetof(WorkloadPodGroupAllDisruptionMode, unknown_fields), TypeForm::kStruct, nullptr};

@@ -80,14 +80,14 @@ static constinit const FieldInfo kPodGroupFields[] = {
     {"spec"sv, &PodGroupSpec::kType, nullptr, offsetof(PodGroup, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &PodGroupStatus::kType, nullptr, offsetof(PodGroup, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPodGroupKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PodGroup"sv, "podgroups"sv, true, false};
+static constinit const KindInfo kPodGroupKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PodGroup"sv, "podgroups"sv, true, false, true};
 constinit const TypeInfo PodGroup::kType{"scheduling.v1beta1.PodGroup"sv, kPodGroupFields, std::size(kPodGroupFields), sizeof(PodGroup), offsetof(PodGroup, unknown_fields), TypeForm::kStruct, &kPodGroupKind};
 
 static constinit const FieldInfo kPodGroupListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PodGroupList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PodGroup::kType, nullptr, offsetof(PodGroupList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPodGroupListKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PodGroupList"sv, "podgroups"sv, true, true};
+static constinit const KindInfo kPodGroupListKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PodGroupList"sv, "podgroups"sv, true, true, true};
 constinit const TypeInfo PodGroupList::kType{"scheduling.v1beta1.PodGroupList"sv, kPodGroupListFields, std::size(kPodGroupListFields), sizeof(PodGroupList), offsetof(PodGroupList, unknown_fields), TypeForm::kStruct, &kPodGroupListKind};
 
 static constinit const FieldInfo kPodGroupResourceClaimFields[] = {
@@ -152,14 +152,14 @@ static constinit const FieldInfo kPriorityClassFields[] = {
     {"description"sv, nullptr, nullptr, offsetof(PriorityClass, description), 4, K::kString, S::kPlain, false},
     {"preemptionPolicy"sv, nullptr, &kExtra1, offsetof(PriorityClass, preemption_policy), 5, K::kString, S::kOptional, false},
 };
-static constinit const KindInfo kPriorityClassKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PriorityClass"sv, "priorityclasses"sv, false, false};
+static constinit const KindInfo kPriorityClassKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PriorityClass"sv, "priorityclasses"sv, false, false, true};
 constinit const TypeInfo PriorityClass::kType{"scheduling.v1beta1.PriorityClass"sv, kPriorityClassFields, std::size(kPriorityClassFields), sizeof(PriorityClass), offsetof(PriorityClass, unknown_fields), TypeForm::kStruct, &kPriorityClassKind};
 
 static constinit const FieldInfo kPriorityClassListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PriorityClassList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PriorityClass::kType, nullptr, offsetof(PriorityClassList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPriorityClassListKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PriorityClassList"sv, "priorityclasses"sv, false, true};
+static constinit const KindInfo kPriorityClassListKind{"scheduling.k8s.io"sv, "v1beta1"sv, "PriorityClassList"sv, "priorityclasses"sv, false, true, true};
 constinit const TypeInfo PriorityClassList::kType{"scheduling.v1beta1.PriorityClassList"sv, kPriorityClassListFields, std::size(kPriorityClassListFields), sizeof(PriorityClassList), offsetof(PriorityClassList, unknown_fields), TypeForm::kStruct, &kPriorityClassListKind};
 
 constinit const TypeInfo SingleCompositeDisruptionMode::kType{"scheduling.v1beta1.SingleCompositeDisruptionMode"sv, nullptr, 0, sizeof(SingleCompositeDisruptionMode), offsetof(SingleCompositeDisruptionMode, unknown_fields), TypeForm::kStruct, nullptr};
@@ -182,14 +182,14 @@ static constinit const FieldInfo kWorkloadFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(Workload, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &WorkloadSpec::kType, nullptr, offsetof(Workload, spec), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kWorkloadKind{"scheduling.k8s.io"sv, "v1beta1"sv, "Workload"sv, "workloads"sv, true, false};
+static constinit const KindInfo kWorkloadKind{"scheduling.k8s.io"sv, "v1beta1"sv, "Workload"sv, "workloads"sv, true, false, true};
 constinit const TypeInfo Workload::kType{"scheduling.v1beta1.Workload"sv, kWorkloadFields, std::size(kWorkloadFields), sizeof(Workload), offsetof(Workload, unknown_fields), TypeForm::kStruct, &kWorkloadKind};
 
 static constinit const FieldInfo kWorkloadListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(WorkloadList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &Workload::kType, nullptr, offsetof(WorkloadList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kWorkloadListKind{"scheduling.k8s.io"sv, "v1beta1"sv, "WorkloadList"sv, "workloads"sv, true, true};
+static constinit const KindInfo kWorkloadListKind{"scheduling.k8s.io"sv, "v1beta1"sv, "WorkloadList"sv, "workloads"sv, true, true, true};
 constinit const TypeInfo WorkloadList::kType{"scheduling.v1beta1.WorkloadList"sv, kWorkloadListFields, std::size(kWorkloadListFields), sizeof(WorkloadList), offsetof(WorkloadList, unknown_fields), TypeForm::kStruct, &kWorkloadListKind};
 
 static constinit const FieldInfo kWorkloadReferenceFields[] = {

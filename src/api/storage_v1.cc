@@ -29,14 +29,14 @@ static constinit const FieldInfo kCSIDriverFields[] = {
     {"metadata"sv, &meta::v1::ObjectMeta::kType, nullptr, offsetof(CSIDriver, metadata), 1, K::kMessage, S::kPlain, false},
     {"spec"sv, &CSIDriverSpec::kType, nullptr, offsetof(CSIDriver, spec), 2, K::kMessage, S::kPlain, true},
 };
-static constinit const KindInfo kCSIDriverKind{"storage.k8s.io"sv, "v1"sv, "CSIDriver"sv, "csidrivers"sv, false, false};
+static constinit const KindInfo kCSIDriverKind{"storage.k8s.io"sv, "v1"sv, "CSIDriver"sv, "csidrivers"sv, false, false, true};
 constinit const TypeInfo CSIDriver::kType{"storage.v1.CSIDriver"sv, kCSIDriverFields, std::size(kCSIDriverFields), sizeof(CSIDriver), offsetof(CSIDriver, unknown_fields), TypeForm::kStruct, &kCSIDriverKind};
 
 static constinit const FieldInfo kCSIDriverListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CSIDriverList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CSIDriver::kType, nullptr, offsetof(CSIDriverList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCSIDriverListKind{"storage.k8s.io"sv, "v1"sv, "CSIDriverList"sv, "csidrivers"sv, false, true};
+static constinit const KindInfo kCSIDriverListKind{"storage.k8s.io"sv, "v1"sv, "CSIDriverList"sv, "csidrivers"sv, false, true, true};
 constinit const TypeInfo CSIDriverList::kType{"storage.v1.CSIDriverList"sv, kCSIDriverListFields, std::size(kCSIDriverListFields), sizeof(CSIDriverList), offsetof(CSIDriverList, unknown_fields), TypeForm::kStruct, &kCSIDriverListKind};
 
 static constinit const FieldInfo kCSIDriverSpecFields[] = {
@@ -59,7 +59,7 @@ static constinit const FieldInfo kCSINodeFields[] = {
     {"spec"sv, &CSINodeSpec::kType, nullptr, offsetof(CSINode, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &CSINodeStatus::kType, nullptr, offsetof(CSINode, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kCSINodeKind{"storage.k8s.io"sv, "v1"sv, "CSINode"sv, "csinodes"sv, false, false};
+static constinit const KindInfo kCSINodeKind{"storage.k8s.io"sv, "v1"sv, "CSINode"sv, "csinodes"sv, false, false, true};
 constinit const TypeInfo CSINode::kType{"storage.v1.CSINode"sv, kCSINodeFields, std::size(kCSINodeFields), sizeof(CSINode), offsetof(CSINode, unknown_fields), TypeForm::kStruct, &kCSINodeKind};
 
 static constinit const FieldInfo kCSINodeDriverFields[] = {
@@ -74,7 +74,7 @@ static constinit const FieldInfo kCSINodeListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CSINodeList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CSINode::kType, nullptr, offsetof(CSINodeList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCSINodeListKind{"storage.k8s.io"sv, "v1"sv, "CSINodeList"sv, "csinodes"sv, false, true};
+static constinit const KindInfo kCSINodeListKind{"storage.k8s.io"sv, "v1"sv, "CSINodeList"sv, "csinodes"sv, false, true, true};
 constinit const TypeInfo CSINodeList::kType{"storage.v1.CSINodeList"sv, kCSINodeListFields, std::size(kCSINodeListFields), sizeof(CSINodeList), offsetof(CSINodeList, unknown_fields), TypeForm::kStruct, &kCSINodeListKind};
 
 static constinit const FieldInfo kCSINodeSpecFields[] = {
@@ -94,14 +94,14 @@ static constinit const FieldInfo kCSIStorageCapacityFields[] = {
     {"capacity"sv, nullptr, nullptr, offsetof(CSIStorageCapacity, capacity), 4, K::kQuantity, S::kOptional, false},
     {"maximumVolumeSize"sv, nullptr, nullptr, offsetof(CSIStorageCapacity, maximum_volume_size), 5, K::kQuantity, S::kOptional, false},
 };
-static constinit const KindInfo kCSIStorageCapacityKind{"storage.k8s.io"sv, "v1"sv, "CSIStorageCapacity"sv, "csistoragecapacities"sv, true, false};
+static constinit const KindInfo kCSIStorageCapacityKind{"storage.k8s.io"sv, "v1"sv, "CSIStorageCapacity"sv, "csistoragecapacities"sv, true, false, true};
 constinit const TypeInfo CSIStorageCapacity::kType{"storage.v1.CSIStorageCapacity"sv, kCSIStorageCapacityFields, std::size(kCSIStorageCapacityFields), sizeof(CSIStorageCapacity), offsetof(CSIStorageCapacity, unknown_fields), TypeForm::kStruct, &kCSIStorageCapacityKind};
 
 static constinit const FieldInfo kCSIStorageCapacityListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CSIStorageCapacityList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CSIStorageCapacity::kType, nullptr, offsetof(CSIStorageCapacityList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCSIStorageCapacityListKind{"storage.k8s.io"sv, "v1"sv, "CSIStorageCapacityList"sv, "csistoragecapacities"sv, true, true};
+static constinit const KindInfo kCSIStorageCapacityListKind{"storage.k8s.io"sv, "v1"sv, "CSIStorageCapacityList"sv, "csistoragecapacities"sv, true, true, true};
 constinit const TypeInfo CSIStorageCapacityList::kType{"storage.v1.CSIStorageCapacityList"sv, kCSIStorageCapacityListFields, std::size(kCSIStorageCapacityListFields), sizeof(CSIStorageCapacityList), offsetof(CSIStorageCapacityList, unknown_fields), TypeForm::kStruct, &kCSIStorageCapacityListKind};
 
 static constinit const FieldInfo kStorageClassFields[] = {
@@ -114,14 +114,14 @@ static constinit const FieldInfo kStorageClassFields[] = {
     {"volumeBindingMode"sv, nullptr, &kExtra5, offsetof(StorageClass, volume_binding_mode), 7, K::kString, S::kOptional, false},
     {"allowedTopologies"sv, &core::v1::TopologySelectorTerm::kType, &kExtra6, offsetof(StorageClass, allowed_topologies), 8, K::kMessage, S::kList, false},
 };
-static constinit const KindInfo kStorageClassKind{"storage.k8s.io"sv, "v1"sv, "StorageClass"sv, "storageclasses"sv, false, false};
+static constinit const KindInfo kStorageClassKind{"storage.k8s.io"sv, "v1"sv, "StorageClass"sv, "storageclasses"sv, false, false, true};
 constinit const TypeInfo StorageClass::kType{"storage.v1.StorageClass"sv, kStorageClassFields, std::size(kStorageClassFields), sizeof(StorageClass), offsetof(StorageClass, unknown_fields), TypeForm::kStruct, &kStorageClassKind};
 
 static constinit const FieldInfo kStorageClassListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(StorageClassList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &StorageClass::kType, nullptr, offsetof(StorageClassList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kStorageClassListKind{"storage.k8s.io"sv, "v1"sv, "StorageClassList"sv, "storageclasses"sv, false, true};
+static constinit const KindInfo kStorageClassListKind{"storage.k8s.io"sv, "v1"sv, "StorageClassList"sv, "storageclasses"sv, false, true, true};
 constinit const TypeInfo StorageClassList::kType{"storage.v1.StorageClassList"sv, kStorageClassListFields, std::size(kStorageClassListFields), sizeof(StorageClassList), offsetof(StorageClassList, unknown_fields), TypeForm::kStruct, &kStorageClassListKind};
 
 static constinit const FieldInfo kStorageHealthFields[] = {
@@ -151,14 +151,14 @@ static constinit const FieldInfo kVolumeAttachmentFields[] = {
     {"spec"sv, &VolumeAttachmentSpec::kType, nullptr, offsetof(VolumeAttachment, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &VolumeAttachmentStatus::kType, nullptr, offsetof(VolumeAttachment, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kVolumeAttachmentKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttachment"sv, "volumeattachments"sv, false, false};
+static constinit const KindInfo kVolumeAttachmentKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttachment"sv, "volumeattachments"sv, false, false, true};
 constinit const TypeInfo VolumeAttachment::kType{"storage.v1.VolumeAttachment"sv, kVolumeAttachmentFields, std::size(kVolumeAttachmentFields), sizeof(VolumeAttachment), offsetof(VolumeAttachment, unknown_fields), TypeForm::kStruct, &kVolumeAttachmentKind};
 
 static constinit const FieldInfo kVolumeAttachmentListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(VolumeAttachmentList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &VolumeAttachment::kType, nullptr, offsetof(VolumeAttachmentList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kVolumeAttachmentListKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttachmentList"sv, "volumeattachments"sv, false, true};
+static constinit const KindInfo kVolumeAttachmentListKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttachmentList"sv, "volumeattachments"sv, false, true, true};
 constinit const TypeInfo VolumeAttachmentList::kType{"storage.v1.VolumeAttachmentList"sv, kVolumeAttachmentListFields, std::size(kVolumeAttachmentListFields), sizeof(VolumeAttachmentList), offsetof(VolumeAttachmentList, unknown_fields), TypeForm::kStruct, &kVolumeAttachmentListKind};
 
 static constinit const FieldInfo kVolumeAttachmentSourceFields[] = {
@@ -187,14 +187,14 @@ static constinit const FieldInfo kVolumeAttributesClassFields[] = {
     {"driverName"sv, nullptr, nullptr, offsetof(VolumeAttributesClass, driver_name), 2, K::kString, S::kPlain, true},
     {"parameters"sv, nullptr, nullptr, offsetof(VolumeAttributesClass, parameters), 3, K::kString, S::kMap, false},
 };
-static constinit const KindInfo kVolumeAttributesClassKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttributesClass"sv, "volumeattributesclasses"sv, false, false};
+static constinit const KindInfo kVolumeAttributesClassKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttributesClass"sv, "volumeattributesclasses"sv, false, false, true};
 constinit const TypeInfo VolumeAttributesClass::kType{"storage.v1.VolumeAttributesClass"sv, kVolumeAttributesClassFields, std::size(kVolumeAttributesClassFields), sizeof(VolumeAttributesClass), offsetof(VolumeAttributesClass, unknown_fields), TypeForm::kStruct, &kVolumeAttributesClassKind};
 
 static constinit const FieldInfo kVolumeAttributesClassListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(VolumeAttributesClassList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &VolumeAttributesClass::kType, nullptr, offsetof(VolumeAttributesClassList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kVolumeAttributesClassListKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttributesClassList"sv, "volumeattributesclasses"sv, false, true};
+static constinit const KindInfo kVolumeAttributesClassListKind{"storage.k8s.io"sv, "v1"sv, "VolumeAttributesClassList"sv, "volumeattributesclasses"sv, false, true, true};
 constinit const TypeInfo VolumeAttributesClassList::kType{"storage.v1.VolumeAttributesClassList"sv, kVolumeAttributesClassListFields, std::size(kVolumeAttributesClassListFields), sizeof(VolumeAttributesClassList), offsetof(VolumeAttributesClassList, unknown_fields), TypeForm::kStruct, &kVolumeAttributesClassListKind};
 
 static constinit const FieldInfo kVolumeErrorFields[] = {

@@ -23,14 +23,14 @@ static constinit const FieldInfo kCSIStorageCapacityFields[] = {
     {"capacity"sv, nullptr, nullptr, offsetof(CSIStorageCapacity, capacity), 4, K::kQuantity, S::kOptional, false},
     {"maximumVolumeSize"sv, nullptr, nullptr, offsetof(CSIStorageCapacity, maximum_volume_size), 5, K::kQuantity, S::kOptional, false},
 };
-static constinit const KindInfo kCSIStorageCapacityKind{"storage.k8s.io"sv, "v1alpha1"sv, "CSIStorageCapacity"sv, "csistoragecapacities"sv, true, false};
+static constinit const KindInfo kCSIStorageCapacityKind{"storage.k8s.io"sv, "v1alpha1"sv, "CSIStorageCapacity"sv, "csistoragecapacities"sv, true, false, true};
 constinit const TypeInfo CSIStorageCapacity::kType{"storage.v1alpha1.CSIStorageCapacity"sv, kCSIStorageCapacityFields, std::size(kCSIStorageCapacityFields), sizeof(CSIStorageCapacity), offsetof(CSIStorageCapacity, unknown_fields), TypeForm::kStruct, &kCSIStorageCapacityKind};
 
 static constinit const FieldInfo kCSIStorageCapacityListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(CSIStorageCapacityList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &CSIStorageCapacity::kType, nullptr, offsetof(CSIStorageCapacityList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kCSIStorageCapacityListKind{"storage.k8s.io"sv, "v1alpha1"sv, "CSIStorageCapacityList"sv, "csistoragecapacities"sv, true, true};
+static constinit const KindInfo kCSIStorageCapacityListKind{"storage.k8s.io"sv, "v1alpha1"sv, "CSIStorageCapacityList"sv, "csistoragecapacities"sv, true, true, true};
 constinit const TypeInfo CSIStorageCapacityList::kType{"storage.v1alpha1.CSIStorageCapacityList"sv, kCSIStorageCapacityListFields, std::size(kCSIStorageCapacityListFields), sizeof(CSIStorageCapacityList), offsetof(CSIStorageCapacityList, unknown_fields), TypeForm::kStruct, &kCSIStorageCapacityListKind};
 
 static constinit const FieldInfo kVolumeAttachmentFields[] = {
@@ -38,14 +38,14 @@ static constinit const FieldInfo kVolumeAttachmentFields[] = {
     {"spec"sv, &VolumeAttachmentSpec::kType, nullptr, offsetof(VolumeAttachment, spec), 2, K::kMessage, S::kPlain, true},
     {"status"sv, &VolumeAttachmentStatus::kType, nullptr, offsetof(VolumeAttachment, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kVolumeAttachmentKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttachment"sv, "volumeattachments"sv, false, false};
+static constinit const KindInfo kVolumeAttachmentKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttachment"sv, "volumeattachments"sv, false, false, true};
 constinit const TypeInfo VolumeAttachment::kType{"storage.v1alpha1.VolumeAttachment"sv, kVolumeAttachmentFields, std::size(kVolumeAttachmentFields), sizeof(VolumeAttachment), offsetof(VolumeAttachment, unknown_fields), TypeForm::kStruct, &kVolumeAttachmentKind};
 
 static constinit const FieldInfo kVolumeAttachmentListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(VolumeAttachmentList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &VolumeAttachment::kType, nullptr, offsetof(VolumeAttachmentList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kVolumeAttachmentListKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttachmentList"sv, "volumeattachments"sv, false, true};
+static constinit const KindInfo kVolumeAttachmentListKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttachmentList"sv, "volumeattachments"sv, false, true, true};
 constinit const TypeInfo VolumeAttachmentList::kType{"storage.v1alpha1.VolumeAttachmentList"sv, kVolumeAttachmentListFields, std::size(kVolumeAttachmentListFields), sizeof(VolumeAttachmentList), offsetof(VolumeAttachmentList, unknown_fields), TypeForm::kStruct, &kVolumeAttachmentListKind};
 
 static constinit const FieldInfo kVolumeAttachmentSourceFields[] = {
@@ -74,14 +74,14 @@ static constinit const FieldInfo kVolumeAttributesClassFields[] = {
     {"driverName"sv, nullptr, nullptr, offsetof(VolumeAttributesClass, driver_name), 2, K::kString, S::kPlain, true},
     {"parameters"sv, nullptr, nullptr, offsetof(VolumeAttributesClass, parameters), 3, K::kString, S::kMap, false},
 };
-static constinit const KindInfo kVolumeAttributesClassKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttributesClass"sv, "volumeattributesclasses"sv, false, false};
+static constinit const KindInfo kVolumeAttributesClassKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttributesClass"sv, "volumeattributesclasses"sv, false, false, true};
 constinit const TypeInfo VolumeAttributesClass::kType{"storage.v1alpha1.VolumeAttributesClass"sv, kVolumeAttributesClassFields, std::size(kVolumeAttributesClassFields), sizeof(VolumeAttributesClass), offsetof(VolumeAttributesClass, unknown_fields), TypeForm::kStruct, &kVolumeAttributesClassKind};
 
 static constinit const FieldInfo kVolumeAttributesClassListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(VolumeAttributesClassList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &VolumeAttributesClass::kType, nullptr, offsetof(VolumeAttributesClassList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kVolumeAttributesClassListKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttributesClassList"sv, "volumeattributesclasses"sv, false, true};
+static constinit const KindInfo kVolumeAttributesClassListKind{"storage.k8s.io"sv, "v1alpha1"sv, "VolumeAttributesClassList"sv, "volumeattributesclasses"sv, false, true, true};
 constinit const TypeInfo VolumeAttributesClassList::kType{"storage.v1alpha1.VolumeAttributesClassList"sv, kVolumeAttributesClassListFields, std::size(kVolumeAttributesClassListFields), sizeof(VolumeAttributesClassList), offsetof(VolumeAttributesClassList, unknown_fields), TypeForm::kStruct, &kVolumeAttributesClassListKind};
 
 static constinit const FieldInfo kVolumeErrorFields[] = {

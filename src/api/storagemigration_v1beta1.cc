@@ -21,14 +21,14 @@ static constinit const FieldInfo kStorageVersionMigrationFields[] = {
     {"spec"sv, &StorageVersionMigrationSpec::kType, nullptr, offsetof(StorageVersionMigration, spec), 2, K::kMessage, S::kPlain, false},
     {"status"sv, &StorageVersionMigrationStatus::kType, nullptr, offsetof(StorageVersionMigration, status), 3, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kStorageVersionMigrationKind{"storagemigration.k8s.io"sv, "v1beta1"sv, "StorageVersionMigration"sv, "storageversionmigrations"sv, false, false};
+static constinit const KindInfo kStorageVersionMigrationKind{"storagemigration.k8s.io"sv, "v1beta1"sv, "StorageVersionMigration"sv, "storageversionmigrations"sv, false, false, true};
 constinit const TypeInfo StorageVersionMigration::kType{"storagemigration.v1beta1.StorageVersionMigration"sv, kStorageVersionMigrationFields, std::size(kStorageVersionMigrationFields), sizeof(StorageVersionMigration), offsetof(StorageVersionMigration, unknown_fields), TypeForm::kStruct, &kStorageVersionMigrationKind};
 
 static constinit const FieldInfo kStorageVersionMigrationListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(StorageVersionMigrationList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &StorageVersionMigration::kType, nullptr, offsetof(StorageVersionMigrationList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kStorageVersionMigrationListKind{"storagemigration.k8s.io"sv, "v1beta1"sv, "StorageVersionMigrationList"sv, "storageversionmigrations"sv, false, true};
+static constinit const KindInfo kStorageVersionMigrationListKind{"storagemigration.k8s.io"sv, "v1beta1"sv, "StorageVersionMigrationList"sv, "storageversionmigrations"sv, false, true, true};
 constinit const TypeInfo StorageVersionMigrationList::kType{"storagemigration.v1beta1.StorageVersionMigrationList"sv, kStorageVersionMigrationListFields, std::size(kStorageVersionMigrationListFields), sizeof(StorageVersionMigrationList), offsetof(StorageVersionMigrationList, unknown_fields), TypeForm::kStruct, &kStorageVersionMigrationListKind};
 
 static constinit const FieldInfo kStorageVersionMigrationSpecFields[] = {

@@ -155,7 +155,9 @@ BodyFormat FormatOf(std::string_view content_type) {
   return BodyFormat::kUnknown;
 }
 
-bool HasProtobuf(const TypeInfo& type) { return type.field_count > 0 && type.fields[0].number != 0; }
+bool HasProtobuf(const TypeInfo& type) {
+  return type.kind != nullptr && type.kind->built_in && type.field_count > 0 && type.fields[0].number != 0;
+}
 
 const TypeInfo& ListTableOf(const TypeInfo& item) {
   static Mutex mu;

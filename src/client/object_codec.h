@@ -19,7 +19,7 @@ enum class BodyFormat { kJson, kProtobuf, kUnknown };
 // By a Content-Type, whatever parameters it has.
 BodyFormat FormatOf(std::string_view content_type);
 
-// Whether all of the type has protobuf numbers: true for built-in kinds.
+// Whether servers speak protobuf for the type: built-in kinds, whatever the table of another one says.
 bool HasProtobuf(const TypeInfo& type);
 
 // The table of ObjectList<T> for the table of T. The same one each time; never freed.

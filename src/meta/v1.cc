@@ -27,13 +27,13 @@ static constinit const FieldInfo kAPIGroupFields[] = {
     {"preferredVersion"sv, &GroupVersionForDiscovery::kType, nullptr, offsetof(APIGroup, preferred_version), 3, K::kMessage, S::kPlain, false},
     {"serverAddressByClientCIDRs"sv, &ServerAddressByClientCIDR::kType, &kExtra0, offsetof(APIGroup, server_address_by_client_cidrs), 4, K::kMessage, S::kList, false},
 };
-static constinit const KindInfo kAPIGroupKind{""sv, "v1"sv, "APIGroup"sv, ""sv, false, false};
+static constinit const KindInfo kAPIGroupKind{""sv, "v1"sv, "APIGroup"sv, ""sv, false, false, true};
 constinit const TypeInfo APIGroup::kType{"meta.v1.APIGroup"sv, kAPIGroupFields, std::size(kAPIGroupFields), sizeof(APIGroup), offsetof(APIGroup, unknown_fields), TypeForm::kStruct, &kAPIGroupKind};
 
 static constinit const FieldInfo kAPIGroupListFields[] = {
     {"groups"sv, &APIGroup::kType, &kExtra0, offsetof(APIGroupList, groups), 1, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kAPIGroupListKind{""sv, "v1"sv, "APIGroupList"sv, ""sv, false, false};
+static constinit const KindInfo kAPIGroupListKind{""sv, "v1"sv, "APIGroupList"sv, ""sv, false, false, true};
 constinit const TypeInfo APIGroupList::kType{"meta.v1.APIGroupList"sv, kAPIGroupListFields, std::size(kAPIGroupListFields), sizeof(APIGroupList), offsetof(APIGroupList, unknown_fields), TypeForm::kStruct, &kAPIGroupListKind};
 
 static constinit const FieldInfo kAPIResourceFields[] = {
@@ -54,14 +54,14 @@ static constinit const FieldInfo kAPIResourceListFields[] = {
     {"groupVersion"sv, nullptr, nullptr, offsetof(APIResourceList, group_version), 1, K::kString, S::kPlain, true},
     {"resources"sv, &APIResource::kType, &kExtra0, offsetof(APIResourceList, resources), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kAPIResourceListKind{""sv, "v1"sv, "APIResourceList"sv, ""sv, false, false};
+static constinit const KindInfo kAPIResourceListKind{""sv, "v1"sv, "APIResourceList"sv, ""sv, false, false, true};
 constinit const TypeInfo APIResourceList::kType{"meta.v1.APIResourceList"sv, kAPIResourceListFields, std::size(kAPIResourceListFields), sizeof(APIResourceList), offsetof(APIResourceList, unknown_fields), TypeForm::kStruct, &kAPIResourceListKind};
 
 static constinit const FieldInfo kAPIVersionsFields[] = {
     {"versions"sv, nullptr, &kExtra0, offsetof(APIVersions, versions), 1, K::kString, S::kList, true},
     {"serverAddressByClientCIDRs"sv, &ServerAddressByClientCIDR::kType, &kExtra0, offsetof(APIVersions, server_address_by_client_cidrs), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kAPIVersionsKind{""sv, "v1"sv, "APIVersions"sv, ""sv, false, false};
+static constinit const KindInfo kAPIVersionsKind{""sv, "v1"sv, "APIVersions"sv, ""sv, false, false, true};
 constinit const TypeInfo APIVersions::kType{"meta.v1.APIVersions"sv, kAPIVersionsFields, std::size(kAPIVersionsFields), sizeof(APIVersions), offsetof(APIVersions, unknown_fields), TypeForm::kStruct, &kAPIVersionsKind};
 
 static constinit const FieldInfo kApplyOptionsFields[] = {
@@ -86,7 +86,7 @@ static constinit const FieldInfo kCreateOptionsFields[] = {
     {"fieldManager"sv, nullptr, nullptr, offsetof(CreateOptions, field_manager), 3, K::kString, S::kPlain, false},
     {"fieldValidation"sv, nullptr, nullptr, offsetof(CreateOptions, field_validation), 4, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kCreateOptionsKind{""sv, "v1"sv, "CreateOptions"sv, ""sv, false, false};
+static constinit const KindInfo kCreateOptionsKind{""sv, "v1"sv, "CreateOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo CreateOptions::kType{"meta.v1.CreateOptions"sv, kCreateOptionsFields, std::size(kCreateOptionsFields), sizeof(CreateOptions), offsetof(CreateOptions, unknown_fields), TypeForm::kStruct, &kCreateOptionsKind};
 
 static constinit const FieldInfo kDeleteOptionsFields[] = {
@@ -97,7 +97,7 @@ static constinit const FieldInfo kDeleteOptionsFields[] = {
     {"dryRun"sv, nullptr, &kExtra0, offsetof(DeleteOptions, dry_run), 5, K::kString, S::kList, false},
     {"ignoreStoreReadErrorWithClusterBreakingPotential"sv, nullptr, nullptr, offsetof(DeleteOptions, ignore_store_read_error_with_cluster_breaking_potential), 6, K::kBool, S::kOptional, false},
 };
-static constinit const KindInfo kDeleteOptionsKind{""sv, "v1"sv, "DeleteOptions"sv, ""sv, false, false};
+static constinit const KindInfo kDeleteOptionsKind{""sv, "v1"sv, "DeleteOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo DeleteOptions::kType{"meta.v1.DeleteOptions"sv, kDeleteOptionsFields, std::size(kDeleteOptionsFields), sizeof(DeleteOptions), offsetof(DeleteOptions, unknown_fields), TypeForm::kStruct, &kDeleteOptionsKind};
 
 static constinit const FieldInfo kFieldSelectorRequirementFields[] = {
@@ -110,7 +110,7 @@ constinit const TypeInfo FieldSelectorRequirement::kType{"meta.v1.FieldSelectorR
 static constinit const FieldInfo kGetOptionsFields[] = {
     {"resourceVersion"sv, nullptr, nullptr, offsetof(GetOptions, resource_version), 1, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kGetOptionsKind{""sv, "v1"sv, "GetOptions"sv, ""sv, false, false};
+static constinit const KindInfo kGetOptionsKind{""sv, "v1"sv, "GetOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo GetOptions::kType{"meta.v1.GetOptions"sv, kGetOptionsFields, std::size(kGetOptionsFields), sizeof(GetOptions), offsetof(GetOptions, unknown_fields), TypeForm::kStruct, &kGetOptionsKind};
 
 static constinit const FieldInfo kGroupKindFields[] = {
@@ -168,7 +168,7 @@ static constinit const FieldInfo kListFields[] = {
     {"metadata"sv, &ListMeta::kType, nullptr, offsetof(List, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, nullptr, nullptr, offsetof(List, items), 2, K::kRawJson, S::kList, true},
 };
-static constinit const KindInfo kListKind{""sv, "v1"sv, "List"sv, ""sv, false, true};
+static constinit const KindInfo kListKind{""sv, "v1"sv, "List"sv, ""sv, false, true, true};
 constinit const TypeInfo List::kType{"meta.v1.List"sv, kListFields, std::size(kListFields), sizeof(List), offsetof(List, unknown_fields), TypeForm::kStruct, &kListKind};
 
 static constinit const FieldInfo kListMetaFields[] = {
@@ -193,7 +193,7 @@ static constinit const FieldInfo kListOptionsFields[] = {
     {"sendInitialEvents"sv, nullptr, nullptr, offsetof(ListOptions, send_initial_events), 11, K::kBool, S::kOptional, false},
     {"shardSelector"sv, nullptr, nullptr, offsetof(ListOptions, shard_selector), 15, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kListOptionsKind{""sv, "v1"sv, "ListOptions"sv, ""sv, false, false};
+static constinit const KindInfo kListOptionsKind{""sv, "v1"sv, "ListOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo ListOptions::kType{"meta.v1.ListOptions"sv, kListOptionsFields, std::size(kListOptionsFields), sizeof(ListOptions), offsetof(ListOptions, unknown_fields), TypeForm::kStruct, &kListOptionsKind};
 
 static constinit const FieldInfo kManagedFieldsEntryFields[] = {
@@ -239,14 +239,14 @@ constinit const TypeInfo OwnerReference::kType{"meta.v1.OwnerReference"sv, kOwne
 static constinit const FieldInfo kPartialObjectMetadataFields[] = {
     {"metadata"sv, &ObjectMeta::kType, nullptr, offsetof(PartialObjectMetadata, metadata), 1, K::kMessage, S::kPlain, false},
 };
-static constinit const KindInfo kPartialObjectMetadataKind{"meta.k8s.io"sv, "v1"sv, "PartialObjectMetadata"sv, ""sv, false, false};
+static constinit const KindInfo kPartialObjectMetadataKind{"meta.k8s.io"sv, "v1"sv, "PartialObjectMetadata"sv, ""sv, false, false, true};
 constinit const TypeInfo PartialObjectMetadata::kType{"meta.v1.PartialObjectMetadata"sv, kPartialObjectMetadataFields, std::size(kPartialObjectMetadataFields), sizeof(PartialObjectMetadata), offsetof(PartialObjectMetadata, unknown_fields), TypeForm::kStruct, &kPartialObjectMetadataKind};
 
 static constinit const FieldInfo kPartialObjectMetadataListFields[] = {
     {"metadata"sv, &ListMeta::kType, nullptr, offsetof(PartialObjectMetadataList, metadata), 1, K::kMessage, S::kPlain, false},
     {"items"sv, &PartialObjectMetadata::kType, nullptr, offsetof(PartialObjectMetadataList, items), 2, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPartialObjectMetadataListKind{"meta.k8s.io"sv, "v1"sv, "PartialObjectMetadataList"sv, ""sv, false, true};
+static constinit const KindInfo kPartialObjectMetadataListKind{"meta.k8s.io"sv, "v1"sv, "PartialObjectMetadataList"sv, ""sv, false, true, true};
 constinit const TypeInfo PartialObjectMetadataList::kType{"meta.v1.PartialObjectMetadataList"sv, kPartialObjectMetadataListFields, std::size(kPartialObjectMetadataListFields), sizeof(PartialObjectMetadataList), offsetof(PartialObjectMetadataList, unknown_fields), TypeForm::kStruct, &kPartialObjectMetadataListKind};
 
 constinit const TypeInfo Patch::kType{"meta.v1.Patch"sv, nullptr, 0, sizeof(Patch), offsetof(Patch, unknown_fields), TypeForm::kStruct, nullptr};
@@ -257,7 +257,7 @@ static constinit const FieldInfo kPatchOptionsFields[] = {
     {"fieldManager"sv, nullptr, nullptr, offsetof(PatchOptions, field_manager), 3, K::kString, S::kPlain, false},
     {"fieldValidation"sv, nullptr, nullptr, offsetof(PatchOptions, field_validation), 4, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kPatchOptionsKind{""sv, "v1"sv, "PatchOptions"sv, ""sv, false, false};
+static constinit const KindInfo kPatchOptionsKind{""sv, "v1"sv, "PatchOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo PatchOptions::kType{"meta.v1.PatchOptions"sv, kPatchOptionsFields, std::size(kPatchOptionsFields), sizeof(PatchOptions), offsetof(PatchOptions, unknown_fields), TypeForm::kStruct, &kPatchOptionsKind};
 
 static constinit const FieldInfo kPreconditionsFields[] = {
@@ -290,7 +290,7 @@ static constinit const FieldInfo kStatusFields[] = {
     {"details"sv, &StatusDetails::kType, nullptr, offsetof(Status, details), 5, K::kMessage, S::kOptional, false},
     {"code"sv, nullptr, nullptr, offsetof(Status, code), 6, K::kInt32, S::kPlain, false},
 };
-static constinit const KindInfo kStatusKind{""sv, "v1"sv, "Status"sv, ""sv, false, false};
+static constinit const KindInfo kStatusKind{""sv, "v1"sv, "Status"sv, ""sv, false, false, true};
 constinit const TypeInfo Status::kType{"meta.v1.Status"sv, kStatusFields, std::size(kStatusFields), sizeof(Status), offsetof(Status, unknown_fields), TypeForm::kStruct, &kStatusKind};
 
 static constinit const FieldInfo kStatusCauseFields[] = {
@@ -315,7 +315,7 @@ static constinit const FieldInfo kTableFields[] = {
     {"columnDefinitions"sv, &TableColumnDefinition::kType, &kExtra0, offsetof(Table, column_definitions), 0, K::kMessage, S::kList, true},
     {"rows"sv, &TableRow::kType, &kExtra0, offsetof(Table, rows), 0, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kTableKind{"meta.k8s.io"sv, "v1"sv, "Table"sv, ""sv, false, false};
+static constinit const KindInfo kTableKind{"meta.k8s.io"sv, "v1"sv, "Table"sv, ""sv, false, false, true};
 constinit const TypeInfo Table::kType{"meta.v1.Table"sv, kTableFields, std::size(kTableFields), sizeof(Table), offsetof(Table, unknown_fields), TypeForm::kStruct, &kTableKind};
 
 static constinit const FieldInfo kTableColumnDefinitionFields[] = {
@@ -330,7 +330,7 @@ constinit const TypeInfo TableColumnDefinition::kType{"meta.v1.TableColumnDefini
 static constinit const FieldInfo kTableOptionsFields[] = {
     {"includeObject"sv, nullptr, nullptr, offsetof(TableOptions, include_object), 1, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kTableOptionsKind{"meta.k8s.io"sv, "v1"sv, "TableOptions"sv, ""sv, false, false};
+static constinit const KindInfo kTableOptionsKind{"meta.k8s.io"sv, "v1"sv, "TableOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo TableOptions::kType{"meta.v1.TableOptions"sv, kTableOptionsFields, std::size(kTableOptionsFields), sizeof(TableOptions), offsetof(TableOptions, unknown_fields), TypeForm::kStruct, &kTableOptionsKind};
 
 static constinit const FieldInfo kTableRowFields[] = {
@@ -353,7 +353,7 @@ static constinit const FieldInfo kUpdateOptionsFields[] = {
     {"fieldManager"sv, nullptr, nullptr, offsetof(UpdateOptions, field_manager), 2, K::kString, S::kPlain, false},
     {"fieldValidation"sv, nullptr, nullptr, offsetof(UpdateOptions, field_validation), 3, K::kString, S::kPlain, false},
 };
-static constinit const KindInfo kUpdateOptionsKind{""sv, "v1"sv, "UpdateOptions"sv, ""sv, false, false};
+static constinit const KindInfo kUpdateOptionsKind{""sv, "v1"sv, "UpdateOptions"sv, ""sv, false, false, true};
 constinit const TypeInfo UpdateOptions::kType{"meta.v1.UpdateOptions"sv, kUpdateOptionsFields, std::size(kUpdateOptionsFields), sizeof(UpdateOptions), offsetof(UpdateOptions, unknown_fields), TypeForm::kStruct, &kUpdateOptionsKind};
 
 static constinit const FieldInfo kVerbsFields[] = {

@@ -18,7 +18,7 @@ static constinit const FieldInfo kPartialObjectMetadataListFields[] = {
     {"metadata"sv, &meta::v1::ListMeta::kType, nullptr, offsetof(PartialObjectMetadataList, metadata), 2, K::kMessage, S::kPlain, false},
     {"items"sv, &meta::v1::PartialObjectMetadata::kType, nullptr, offsetof(PartialObjectMetadataList, items), 1, K::kMessage, S::kList, true},
 };
-static constinit const KindInfo kPartialObjectMetadataListKind{"meta.k8s.io"sv, "v1beta1"sv, "PartialObjectMetadataList"sv, ""sv, false, true};
+static constinit const KindInfo kPartialObjectMetadataListKind{"meta.k8s.io"sv, "v1beta1"sv, "PartialObjectMetadataList"sv, ""sv, false, true, true};
 constinit const TypeInfo PartialObjectMetadataList::kType{"meta.v1beta1.PartialObjectMetadataList"sv, kPartialObjectMetadataListFields, std::size(kPartialObjectMetadataListFields), sizeof(PartialObjectMetadataList), offsetof(PartialObjectMetadataList, unknown_fields), TypeForm::kStruct, &kPartialObjectMetadataListKind};
 
 }  // namespace kube::meta::v1beta1

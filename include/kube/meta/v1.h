@@ -93,9 +93,9 @@ struct KUBE_EXPORT OwnerReference {
   String kind{};
   String name{};
   String uid{};
-  UnknownFields unknown_fields{};
   std::optional<bool> controller{};
   std::optional<bool> block_owner_deletion{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const OwnerReference& a, const OwnerReference& b) { return EqualObjects(kType, &a, &b); }
@@ -140,16 +140,16 @@ struct KUBE_EXPORT ObjectMeta {
 struct KUBE_EXPORT ListOptions {
   String label_selector{};
   String field_selector{};
+  bool watch = false;
+  bool allow_watch_bookmarks = false;
   String resource_version{};
   String resource_version_match{};
   std::optional<std::int64_t> timeout_seconds{};
   std::int64_t limit = 0;
   String continue_{};
+  std::optional<bool> send_initial_events{};
   String shard_selector{};
   UnknownFields unknown_fields{};
-  bool watch = false;
-  bool allow_watch_bookmarks = false;
-  std::optional<bool> send_initial_events{};
 
   static const TypeInfo kType;
   friend bool operator==(const ListOptions& a, const ListOptions& b) { return EqualObjects(kType, &a, &b); }
@@ -175,11 +175,11 @@ struct KUBE_EXPORT Preconditions {
 struct KUBE_EXPORT DeleteOptions {
   std::optional<std::int64_t> grace_period_seconds{};
   Box<Preconditions> preconditions{};
+  std::optional<bool> orphan_dependents{};
   std::optional<String> propagation_policy{};
   kube::List<String> dry_run{};
-  UnknownFields unknown_fields{};
-  std::optional<bool> orphan_dependents{};
   std::optional<bool> ignore_store_read_error_with_cluster_breaking_potential{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DeleteOptions& a, const DeleteOptions& b) { return EqualObjects(kType, &a, &b); }
@@ -197,10 +197,10 @@ struct KUBE_EXPORT CreateOptions {
 
 struct KUBE_EXPORT PatchOptions {
   kube::List<String> dry_run{};
+  std::optional<bool> force{};
   String field_manager{};
   String field_validation{};
   UnknownFields unknown_fields{};
-  std::optional<bool> force{};
 
   static const TypeInfo kType;
   friend bool operator==(const PatchOptions& a, const PatchOptions& b) { return EqualObjects(kType, &a, &b); }
@@ -208,9 +208,9 @@ struct KUBE_EXPORT PatchOptions {
 
 struct KUBE_EXPORT ApplyOptions {
   kube::List<String> dry_run{};
+  bool force = false;
   String field_manager{};
   UnknownFields unknown_fields{};
-  bool force = false;
 
   static const TypeInfo kType;
   friend bool operator==(const ApplyOptions& a, const ApplyOptions& b) { return EqualObjects(kType, &a, &b); }
@@ -242,8 +242,8 @@ struct KUBE_EXPORT StatusDetails {
   String kind{};
   String uid{};
   kube::List<StatusCause> causes{};
-  UnknownFields unknown_fields{};
   std::int32_t retry_after_seconds = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const StatusDetails& a, const StatusDetails& b) { return EqualObjects(kType, &a, &b); }
@@ -255,8 +255,8 @@ struct KUBE_EXPORT Status {
   String message{};
   String reason{};
   Box<StatusDetails> details{};
-  UnknownFields unknown_fields{};
   std::int32_t code = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const Status& a, const Status& b) { return EqualObjects(kType, &a, &b); }
@@ -320,6 +320,7 @@ struct KUBE_EXPORT APIGroupList {
 struct KUBE_EXPORT APIResource {
   String name{};
   String singular_name{};
+  bool namespaced = false;
   String group{};
   String version{};
   String kind{};
@@ -328,7 +329,6 @@ struct KUBE_EXPORT APIResource {
   kube::List<String> categories{};
   String storage_version_hash{};
   UnknownFields unknown_fields{};
-  bool namespaced = false;
 
   static const TypeInfo kType;
   friend bool operator==(const APIResource& a, const APIResource& b) { return EqualObjects(kType, &a, &b); }
@@ -392,8 +392,8 @@ struct KUBE_EXPORT TableColumnDefinition {
   String type{};
   String format{};
   String description{};
-  UnknownFields unknown_fields{};
   std::int32_t priority = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const TableColumnDefinition& a, const TableColumnDefinition& b) { return EqualObjects(kType, &a, &b); }

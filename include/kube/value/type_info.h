@@ -87,7 +87,8 @@ struct KindInfo {
   std::string_view kind;
   std::string_view resource;  // plural, lower case: "pods"; empty where it is not served as a resource
   bool namespaced = false;
-  bool is_list = false;  // has `items`
+  bool is_list = false;   // has `items`
+  bool built_in = false;  // set by kubexx's own generator alone: servers speak protobuf for these kinds, and JSON for all others
 };
 
 inline constexpr std::uint16_t kNoOffset = 0xffff;
@@ -123,6 +124,9 @@ namespace internal {
 KUBE_EXPORT void CopyObject(const TypeInfo& type, void* raw, const void* object);
 // Drops what the object holds; leaves raw memory.
 KUBE_EXPORT void DestroyObject(const TypeInfo& type, void* object) noexcept;
+// Why the table cannot be right: fields that overlap, or do not fit into the struct. Empty where nothing is seen; a wrong kind of the right
+// size is not. Looks once for each type; tables of built-in kinds are not looked at. The codecs ask.
+KUBE_EXPORT std::string_view TableProblem(const TypeInfo& type);
 }  // namespace internal
 
 }  // namespace kube

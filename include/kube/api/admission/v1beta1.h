@@ -34,9 +34,9 @@ struct KUBE_EXPORT AdmissionRequest {
   authentication::v1::UserInfo user_info{};
   RawJson object{};
   RawJson old_object{};
+  std::optional<bool> dry_run{};
   RawJson options{};
   UnknownFields unknown_fields{};
-  std::optional<bool> dry_run{};
 
   static const TypeInfo kType;
   friend bool operator==(const AdmissionRequest& a, const AdmissionRequest& b) { return EqualObjects(kType, &a, &b); }
@@ -44,13 +44,13 @@ struct KUBE_EXPORT AdmissionRequest {
 
 struct KUBE_EXPORT AdmissionResponse {
   String uid{};
+  bool allowed = false;
   Box<meta::v1::Status> status{};
   Bytes patch{};
   std::optional<String> patch_type{};
   Map<String> audit_annotations{};
   List<String> warnings{};
   UnknownFields unknown_fields{};
-  bool allowed = false;
 
   static const TypeInfo kType;
   friend bool operator==(const AdmissionResponse& a, const AdmissionResponse& b) { return EqualObjects(kType, &a, &b); }

@@ -197,8 +197,8 @@ struct KUBE_EXPORT ServiceReference {
   String namespace_{};
   String name{};
   std::optional<String> path{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> port{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ServiceReference& a, const ServiceReference& b) { return EqualObjects(kType, &a, &b); }
@@ -223,10 +223,10 @@ struct KUBE_EXPORT ValidatingWebhook {
   Box<meta::v1::LabelSelector> namespace_selector{};
   Box<meta::v1::LabelSelector> object_selector{};
   std::optional<String> side_effects{};
+  std::optional<std::int32_t> timeout_seconds{};
   List<String> admission_review_versions{};
   List<MatchCondition> match_conditions{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> timeout_seconds{};
 
   static const TypeInfo kType;
   friend bool operator==(const ValidatingWebhook& a, const ValidatingWebhook& b) { return EqualObjects(kType, &a, &b); }
@@ -259,11 +259,11 @@ struct KUBE_EXPORT MutatingWebhook {
   Box<meta::v1::LabelSelector> namespace_selector{};
   Box<meta::v1::LabelSelector> object_selector{};
   std::optional<String> side_effects{};
+  std::optional<std::int32_t> timeout_seconds{};
   List<String> admission_review_versions{};
   std::optional<String> reinvocation_policy{};
   List<MatchCondition> match_conditions{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> timeout_seconds{};
 
   static const TypeInfo kType;
   friend bool operator==(const MutatingWebhook& a, const MutatingWebhook& b) { return EqualObjects(kType, &a, &b); }

@@ -46,9 +46,9 @@ struct KUBE_EXPORT JSONSchemaPropsOrArray {
 };
 
 struct KUBE_EXPORT JSONSchemaPropsOrBool {
+  bool allows = false;
   Box<JSONSchemaProps> schema{};
   UnknownFields unknown_fields{};
-  bool allows = false;
 
   static const TypeInfo kType;
   friend bool operator==(const JSONSchemaPropsOrBool& a, const JSONSchemaPropsOrBool& b) { return EqualObjects(kType, &a, &b); }
@@ -78,8 +78,8 @@ struct KUBE_EXPORT ValidationRule {
   String message_expression{};
   std::optional<String> reason{};
   String field_path{};
-  UnknownFields unknown_fields{};
   std::optional<bool> optional_old_self{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ValidationRule& a, const ValidationRule& b) { return EqualObjects(kType, &a, &b); }
@@ -95,12 +95,15 @@ struct KUBE_EXPORT JSONSchemaProps {
   String title{};
   RawJson default_{};
   std::optional<double> maximum{};
+  bool exclusive_maximum = false;
   std::optional<double> minimum{};
+  bool exclusive_minimum = false;
   std::optional<std::int64_t> max_length{};
   std::optional<std::int64_t> min_length{};
   String pattern{};
   std::optional<std::int64_t> max_items{};
   std::optional<std::int64_t> min_items{};
+  bool unique_items = false;
   std::optional<double> multiple_of{};
   List<RawJson> enum_{};
   std::optional<std::int64_t> max_properties{};
@@ -119,18 +122,15 @@ struct KUBE_EXPORT JSONSchemaProps {
   Map<JSONSchemaProps> definitions{};
   Box<ExternalDocumentation> external_docs{};
   RawJson example{};
+  bool nullable = false;
+  std::optional<bool> x_kubernetes_preserve_unknown_fields{};
+  bool x_kubernetes_embedded_resource = false;
+  bool x_kubernetes_int_or_string = false;
   List<String> x_kubernetes_list_map_keys{};
   std::optional<String> x_kubernetes_list_type{};
   std::optional<String> x_kubernetes_map_type{};
   List<ValidationRule> x_kubernetes_validations{};
   UnknownFields unknown_fields{};
-  bool exclusive_maximum = false;
-  bool exclusive_minimum = false;
-  bool unique_items = false;
-  bool nullable = false;
-  std::optional<bool> x_kubernetes_preserve_unknown_fields{};
-  bool x_kubernetes_embedded_resource = false;
-  bool x_kubernetes_int_or_string = false;
 
   static const TypeInfo kType;
   friend bool operator==(const JSONSchemaProps& a, const JSONSchemaProps& b) { return EqualObjects(kType, &a, &b); }
@@ -175,9 +175,9 @@ struct KUBE_EXPORT CustomResourceColumnDefinition {
   String type{};
   String format{};
   String description{};
+  std::int32_t priority = 0;
   String json_path{};
   UnknownFields unknown_fields{};
-  std::int32_t priority = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const CustomResourceColumnDefinition& a, const CustomResourceColumnDefinition& b) { return EqualObjects(kType, &a, &b); }
@@ -193,15 +193,15 @@ struct KUBE_EXPORT SelectableField {
 
 struct KUBE_EXPORT CustomResourceDefinitionVersion {
   String name{};
+  bool served = false;
+  bool storage = false;
+  bool deprecated = false;
   std::optional<String> deprecation_warning{};
   Box<CustomResourceValidation> schema{};
   Box<CustomResourceSubresources> subresources{};
   List<CustomResourceColumnDefinition> additional_printer_columns{};
   List<SelectableField> selectable_fields{};
   UnknownFields unknown_fields{};
-  bool served = false;
-  bool storage = false;
-  bool deprecated = false;
 
   static const TypeInfo kType;
   friend bool operator==(const CustomResourceDefinitionVersion& a, const CustomResourceDefinitionVersion& b) { return EqualObjects(kType, &a, &b); }
@@ -211,8 +211,8 @@ struct KUBE_EXPORT ServiceReference {
   String namespace_{};
   String name{};
   std::optional<String> path{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> port{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ServiceReference& a, const ServiceReference& b) { return EqualObjects(kType, &a, &b); }
@@ -252,8 +252,8 @@ struct KUBE_EXPORT CustomResourceDefinitionSpec {
   String scope{};
   List<CustomResourceDefinitionVersion> versions{};
   Box<CustomResourceConversion> conversion{};
-  UnknownFields unknown_fields{};
   bool preserve_unknown_fields = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const CustomResourceDefinitionSpec& a, const CustomResourceDefinitionSpec& b) { return EqualObjects(kType, &a, &b); }

@@ -23,8 +23,8 @@ namespace kube::apiregistration::v1 {
 struct KUBE_EXPORT ServiceReference {
   String namespace_{};
   String name{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> port{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ServiceReference& a, const ServiceReference& b) { return EqualObjects(kType, &a, &b); }
@@ -34,11 +34,11 @@ struct KUBE_EXPORT APIServiceSpec {
   Box<ServiceReference> service{};
   String group{};
   String version{};
+  bool insecure_skip_tls_verify = false;
   Bytes ca_bundle{};
-  UnknownFields unknown_fields{};
   std::int32_t group_priority_minimum = 0;
   std::int32_t version_priority = 0;
-  bool insecure_skip_tls_verify = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const APIServiceSpec& a, const APIServiceSpec& b) { return EqualObjects(kType, &a, &b); }

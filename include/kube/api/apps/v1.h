@@ -23,9 +23,9 @@
 namespace kube::apps::v1 {
 
 struct KUBE_EXPORT RollingUpdateStatefulSetStrategy {
+  std::optional<std::int32_t> partition{};
   std::optional<IntOrString> max_unavailable{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> partition{};
 
   static const TypeInfo kType;
   friend bool operator==(const RollingUpdateStatefulSetStrategy& a, const RollingUpdateStatefulSetStrategy& b) { return EqualObjects(kType, &a, &b); }
@@ -50,26 +50,26 @@ struct KUBE_EXPORT StatefulSetPersistentVolumeClaimRetentionPolicy {
 };
 
 struct KUBE_EXPORT StatefulSetOrdinals {
-  UnknownFields unknown_fields{};
   std::int32_t start = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const StatefulSetOrdinals& a, const StatefulSetOrdinals& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT StatefulSetSpec {
+  std::optional<std::int32_t> replicas{};
   Box<meta::v1::LabelSelector> selector{};
   core::v1::PodTemplateSpec template_{};
   List<core::v1::PersistentVolumeClaim> volume_claim_templates{};
   String service_name{};
   String pod_management_policy{};
   StatefulSetUpdateStrategy update_strategy{};
+  std::optional<std::int32_t> revision_history_limit{};
+  std::int32_t min_ready_seconds = 0;
   Box<StatefulSetPersistentVolumeClaimRetentionPolicy> persistent_volume_claim_retention_policy{};
   Box<StatefulSetOrdinals> ordinals{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> replicas{};
-  std::optional<std::int32_t> revision_history_limit{};
-  std::int32_t min_ready_seconds = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const StatefulSetSpec& a, const StatefulSetSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -89,16 +89,16 @@ struct KUBE_EXPORT StatefulSetCondition {
 
 struct KUBE_EXPORT StatefulSetStatus {
   std::int64_t observed_generation = 0;
-  String current_revision{};
-  String update_revision{};
-  List<StatefulSetCondition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t replicas = 0;
   std::int32_t ready_replicas = 0;
   std::int32_t current_replicas = 0;
   std::int32_t updated_replicas = 0;
+  String current_revision{};
+  String update_revision{};
   std::optional<std::int32_t> collision_count{};
+  List<StatefulSetCondition> conditions{};
   std::int32_t available_replicas = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const StatefulSetStatus& a, const StatefulSetStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -142,15 +142,15 @@ struct KUBE_EXPORT DeploymentStrategy {
 };
 
 struct KUBE_EXPORT DeploymentSpec {
+  std::optional<std::int32_t> replicas{};
   Box<meta::v1::LabelSelector> selector{};
   core::v1::PodTemplateSpec template_{};
   DeploymentStrategy strategy{};
-  UnknownFields unknown_fields{};
-  std::optional<std::int32_t> replicas{};
   std::int32_t min_ready_seconds = 0;
   std::optional<std::int32_t> revision_history_limit{};
-  std::optional<std::int32_t> progress_deadline_seconds{};
   bool paused = false;
+  std::optional<std::int32_t> progress_deadline_seconds{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DeploymentSpec& a, const DeploymentSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -171,15 +171,15 @@ struct KUBE_EXPORT DeploymentCondition {
 
 struct KUBE_EXPORT DeploymentStatus {
   std::int64_t observed_generation = 0;
-  List<DeploymentCondition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t replicas = 0;
   std::int32_t updated_replicas = 0;
   std::int32_t ready_replicas = 0;
   std::int32_t available_replicas = 0;
   std::int32_t unavailable_replicas = 0;
   std::optional<std::int32_t> terminating_replicas{};
+  List<DeploymentCondition> conditions{};
   std::optional<std::int32_t> collision_count{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DeploymentStatus& a, const DeploymentStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -226,9 +226,9 @@ struct KUBE_EXPORT DaemonSetSpec {
   Box<meta::v1::LabelSelector> selector{};
   core::v1::PodTemplateSpec template_{};
   DaemonSetUpdateStrategy update_strategy{};
-  UnknownFields unknown_fields{};
   std::int32_t min_ready_seconds = 0;
   std::optional<std::int32_t> revision_history_limit{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DaemonSetSpec& a, const DaemonSetSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -247,17 +247,17 @@ struct KUBE_EXPORT DaemonSetCondition {
 };
 
 struct KUBE_EXPORT DaemonSetStatus {
-  std::int64_t observed_generation = 0;
-  List<DaemonSetCondition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t current_number_scheduled = 0;
   std::int32_t number_misscheduled = 0;
   std::int32_t desired_number_scheduled = 0;
   std::int32_t number_ready = 0;
+  std::int64_t observed_generation = 0;
   std::int32_t updated_number_scheduled = 0;
   std::int32_t number_available = 0;
   std::int32_t number_unavailable = 0;
   std::optional<std::int32_t> collision_count{};
+  List<DaemonSetCondition> conditions{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DaemonSetStatus& a, const DaemonSetStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -283,11 +283,11 @@ struct KUBE_EXPORT DaemonSetList {
 };
 
 struct KUBE_EXPORT ReplicaSetSpec {
+  std::optional<std::int32_t> replicas{};
+  std::int32_t min_ready_seconds = 0;
   Box<meta::v1::LabelSelector> selector{};
   core::v1::PodTemplateSpec template_{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> replicas{};
-  std::int32_t min_ready_seconds = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const ReplicaSetSpec& a, const ReplicaSetSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -306,14 +306,14 @@ struct KUBE_EXPORT ReplicaSetCondition {
 };
 
 struct KUBE_EXPORT ReplicaSetStatus {
-  std::int64_t observed_generation = 0;
-  List<ReplicaSetCondition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t replicas = 0;
   std::int32_t fully_labeled_replicas = 0;
   std::int32_t ready_replicas = 0;
   std::int32_t available_replicas = 0;
   std::optional<std::int32_t> terminating_replicas{};
+  std::int64_t observed_generation = 0;
+  List<ReplicaSetCondition> conditions{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ReplicaSetStatus& a, const ReplicaSetStatus& b) { return EqualObjects(kType, &a, &b); }

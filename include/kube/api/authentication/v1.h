@@ -42,11 +42,11 @@ struct KUBE_EXPORT UserInfo {
 };
 
 struct KUBE_EXPORT TokenReviewStatus {
+  bool authenticated = false;
   UserInfo user{};
   List<String> audiences{};
   String error{};
   UnknownFields unknown_fields{};
-  bool authenticated = false;
 
   static const TypeInfo kType;
   friend bool operator==(const TokenReviewStatus& a, const TokenReviewStatus& b) { return EqualObjects(kType, &a, &b); }

@@ -57,11 +57,11 @@ struct KUBE_EXPORT SubjectAccessReviewSpec {
 };
 
 struct KUBE_EXPORT SubjectAccessReviewStatus {
+  bool allowed = false;
+  bool denied = false;
   String reason{};
   String evaluation_error{};
   UnknownFields unknown_fields{};
-  bool allowed = false;
-  bool denied = false;
 
   static const TypeInfo kType;
   friend bool operator==(const SubjectAccessReviewStatus& a, const SubjectAccessReviewStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -137,9 +137,9 @@ struct KUBE_EXPORT NonResourceRule {
 struct KUBE_EXPORT SubjectRulesReviewStatus {
   List<ResourceRule> resource_rules{};
   List<NonResourceRule> non_resource_rules{};
+  bool incomplete = false;
   String evaluation_error{};
   UnknownFields unknown_fields{};
-  bool incomplete = false;
 
   static const TypeInfo kType;
   friend bool operator==(const SubjectRulesReviewStatus& a, const SubjectRulesReviewStatus& b) { return EqualObjects(kType, &a, &b); }

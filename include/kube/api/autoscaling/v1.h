@@ -33,10 +33,10 @@ struct KUBE_EXPORT CrossVersionObjectReference {
 
 struct KUBE_EXPORT HorizontalPodAutoscalerSpec {
   CrossVersionObjectReference scale_target_ref{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> min_replicas{};
   std::int32_t max_replicas = 0;
   std::optional<std::int32_t> target_cpu_utilization_percentage{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const HorizontalPodAutoscalerSpec& a, const HorizontalPodAutoscalerSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -45,10 +45,10 @@ struct KUBE_EXPORT HorizontalPodAutoscalerSpec {
 struct KUBE_EXPORT HorizontalPodAutoscalerStatus {
   std::optional<std::int64_t> observed_generation{};
   Time last_scale_time{};
-  UnknownFields unknown_fields{};
   std::int32_t current_replicas = 0;
   std::int32_t desired_replicas = 0;
   std::optional<std::int32_t> current_cpu_utilization_percentage{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const HorizontalPodAutoscalerStatus& a, const HorizontalPodAutoscalerStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -74,17 +74,17 @@ struct KUBE_EXPORT HorizontalPodAutoscalerList {
 };
 
 struct KUBE_EXPORT ScaleSpec {
-  UnknownFields unknown_fields{};
   std::int32_t replicas = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ScaleSpec& a, const ScaleSpec& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT ScaleStatus {
+  std::int32_t replicas = 0;
   String selector{};
   UnknownFields unknown_fields{};
-  std::int32_t replicas = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const ScaleStatus& a, const ScaleStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -124,9 +124,9 @@ struct KUBE_EXPORT PodsMetricSource {
 
 struct KUBE_EXPORT ResourceMetricSource {
   String name{};
+  std::optional<std::int32_t> target_average_utilization{};
   std::optional<Quantity> target_average_value{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> target_average_utilization{};
 
   static const TypeInfo kType;
   friend bool operator==(const ResourceMetricSource& a, const ResourceMetricSource& b) { return EqualObjects(kType, &a, &b); }
@@ -134,10 +134,10 @@ struct KUBE_EXPORT ResourceMetricSource {
 
 struct KUBE_EXPORT ContainerResourceMetricSource {
   String name{};
+  std::optional<std::int32_t> target_average_utilization{};
   std::optional<Quantity> target_average_value{};
   String container{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> target_average_utilization{};
 
   static const TypeInfo kType;
   friend bool operator==(const ContainerResourceMetricSource& a, const ContainerResourceMetricSource& b) { return EqualObjects(kType, &a, &b); }
@@ -191,9 +191,9 @@ struct KUBE_EXPORT PodsMetricStatus {
 
 struct KUBE_EXPORT ResourceMetricStatus {
   String name{};
+  std::optional<std::int32_t> current_average_utilization{};
   Quantity current_average_value{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> current_average_utilization{};
 
   static const TypeInfo kType;
   friend bool operator==(const ResourceMetricStatus& a, const ResourceMetricStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -201,10 +201,10 @@ struct KUBE_EXPORT ResourceMetricStatus {
 
 struct KUBE_EXPORT ContainerResourceMetricStatus {
   String name{};
+  std::optional<std::int32_t> current_average_utilization{};
   Quantity current_average_value{};
   String container{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> current_average_utilization{};
 
   static const TypeInfo kType;
   friend bool operator==(const ContainerResourceMetricStatus& a, const ContainerResourceMetricStatus& b) { return EqualObjects(kType, &a, &b); }

@@ -35,8 +35,8 @@ struct KUBE_EXPORT MetricTarget {
   String type{};
   std::optional<Quantity> value{};
   std::optional<Quantity> average_value{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> average_utilization{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const MetricTarget& a, const MetricTarget& b) { return EqualObjects(kType, &a, &b); }
@@ -113,20 +113,20 @@ struct KUBE_EXPORT MetricSpec {
 
 struct KUBE_EXPORT HPAScalingPolicy {
   String type{};
-  UnknownFields unknown_fields{};
   std::int32_t value = 0;
   std::int32_t period_seconds = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const HPAScalingPolicy& a, const HPAScalingPolicy& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT HPAScalingRules {
+  std::optional<std::int32_t> stabilization_window_seconds{};
   std::optional<String> select_policy{};
   List<HPAScalingPolicy> policies{};
   std::optional<Quantity> tolerance{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> stabilization_window_seconds{};
 
   static const TypeInfo kType;
   friend bool operator==(const HPAScalingRules& a, const HPAScalingRules& b) { return EqualObjects(kType, &a, &b); }
@@ -143,11 +143,11 @@ struct KUBE_EXPORT HorizontalPodAutoscalerBehavior {
 
 struct KUBE_EXPORT HorizontalPodAutoscalerSpec {
   CrossVersionObjectReference scale_target_ref{};
+  std::optional<std::int32_t> min_replicas{};
+  std::int32_t max_replicas = 0;
   List<MetricSpec> metrics{};
   Box<HorizontalPodAutoscalerBehavior> behavior{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> min_replicas{};
-  std::int32_t max_replicas = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const HorizontalPodAutoscalerSpec& a, const HorizontalPodAutoscalerSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -156,8 +156,8 @@ struct KUBE_EXPORT HorizontalPodAutoscalerSpec {
 struct KUBE_EXPORT MetricValueStatus {
   std::optional<Quantity> value{};
   std::optional<Quantity> average_value{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> average_utilization{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const MetricValueStatus& a, const MetricValueStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -239,11 +239,11 @@ struct KUBE_EXPORT HorizontalPodAutoscalerCondition {
 struct KUBE_EXPORT HorizontalPodAutoscalerStatus {
   std::optional<std::int64_t> observed_generation{};
   Time last_scale_time{};
+  std::int32_t current_replicas = 0;
+  std::int32_t desired_replicas = 0;
   List<MetricStatus> current_metrics{};
   List<HorizontalPodAutoscalerCondition> conditions{};
   UnknownFields unknown_fields{};
-  std::int32_t current_replicas = 0;
-  std::int32_t desired_replicas = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const HorizontalPodAutoscalerStatus& a, const HorizontalPodAutoscalerStatus& b) { return EqualObjects(kType, &a, &b); }

@@ -61,8 +61,8 @@ struct KUBE_EXPORT PodFailurePolicy {
 
 struct KUBE_EXPORT SuccessPolicyRule {
   std::optional<String> succeeded_indexes{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> succeeded_count{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const SuccessPolicyRule& a, const SuccessPolicyRule& b) { return EqualObjects(kType, &a, &b); }
@@ -88,24 +88,24 @@ struct KUBE_EXPORT JobSchedulingConfiguration {
 };
 
 struct KUBE_EXPORT JobSpec {
+  std::optional<std::int32_t> parallelism{};
+  std::optional<std::int32_t> completions{};
   std::optional<std::int64_t> active_deadline_seconds{};
   Box<PodFailurePolicy> pod_failure_policy{};
   Box<SuccessPolicy> success_policy{};
+  std::optional<std::int32_t> backoff_limit{};
+  std::optional<std::int32_t> backoff_limit_per_index{};
+  std::optional<std::int32_t> max_failed_indexes{};
   Box<meta::v1::LabelSelector> selector{};
+  std::optional<bool> manual_selector{};
   core::v1::PodTemplateSpec template_{};
+  std::optional<std::int32_t> ttl_seconds_after_finished{};
   std::optional<String> completion_mode{};
+  std::optional<bool> suspend{};
   std::optional<String> pod_replacement_policy{};
   std::optional<String> managed_by{};
   Box<JobSchedulingConfiguration> scheduling{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> parallelism{};
-  std::optional<std::int32_t> completions{};
-  std::optional<std::int32_t> backoff_limit{};
-  std::optional<std::int32_t> backoff_limit_per_index{};
-  std::optional<std::int32_t> max_failed_indexes{};
-  std::optional<std::int32_t> ttl_seconds_after_finished{};
-  std::optional<bool> manual_selector{};
-  std::optional<bool> suspend{};
 
   static const TypeInfo kType;
   friend bool operator==(const JobSpec& a, const JobSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -137,15 +137,15 @@ struct KUBE_EXPORT JobStatus {
   List<JobCondition> conditions{};
   Time start_time{};
   Time completion_time{};
-  String completed_indexes{};
-  std::optional<String> failed_indexes{};
-  Box<UncountedTerminatedPods> uncounted_terminated_pods{};
-  UnknownFields unknown_fields{};
   std::int32_t active = 0;
   std::int32_t succeeded = 0;
   std::int32_t failed = 0;
   std::optional<std::int32_t> terminating{};
+  String completed_indexes{};
+  std::optional<String> failed_indexes{};
+  Box<UncountedTerminatedPods> uncounted_terminated_pods{};
   std::optional<std::int32_t> ready{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const JobStatus& a, const JobStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -184,11 +184,11 @@ struct KUBE_EXPORT CronJobSpec {
   std::optional<String> time_zone{};
   std::optional<std::int64_t> starting_deadline_seconds{};
   String concurrency_policy{};
+  std::optional<bool> suspend{};
   JobTemplateSpec job_template{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> successful_jobs_history_limit{};
   std::optional<std::int32_t> failed_jobs_history_limit{};
-  std::optional<bool> suspend{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const CronJobSpec& a, const CronJobSpec& b) { return EqualObjects(kType, &a, &b); }

@@ -35,11 +35,11 @@ struct KUBE_EXPORT CronJobSpec {
   std::optional<String> time_zone{};
   std::optional<std::int64_t> starting_deadline_seconds{};
   String concurrency_policy{};
+  std::optional<bool> suspend{};
   JobTemplateSpec job_template{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> successful_jobs_history_limit{};
   std::optional<std::int32_t> failed_jobs_history_limit{};
-  std::optional<bool> suspend{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const CronJobSpec& a, const CronJobSpec& b) { return EqualObjects(kType, &a, &b); }

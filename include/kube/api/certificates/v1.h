@@ -23,13 +23,13 @@ namespace kube::certificates::v1 {
 struct KUBE_EXPORT CertificateSigningRequestSpec {
   Bytes request{};
   String signer_name{};
+  std::optional<std::int32_t> expiration_seconds{};
   List<String> usages{};
   String username{};
   String uid{};
   List<String> groups{};
   Map<List<String>> extra{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> expiration_seconds{};
 
   static const TypeInfo kType;
   friend bool operator==(const CertificateSigningRequestSpec& a, const CertificateSigningRequestSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -111,10 +111,10 @@ struct KUBE_EXPORT PodCertificateRequestSpec {
   String service_account_uid{};
   String node_name{};
   String node_uid{};
+  std::optional<std::int32_t> max_expiration_seconds{};
   Bytes stub_pkcs10_request{};
   Map<String> unverified_user_annotations{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> max_expiration_seconds{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodCertificateRequestSpec& a, const PodCertificateRequestSpec& b) { return EqualObjects(kType, &a, &b); }

@@ -20,13 +20,13 @@ namespace kube::coordination::v1beta1 {
 
 struct KUBE_EXPORT LeaseSpec {
   std::optional<String> holder_identity{};
+  std::optional<std::int32_t> lease_duration_seconds{};
   MicroTime acquire_time{};
   MicroTime renew_time{};
+  std::optional<std::int32_t> lease_transitions{};
   std::optional<String> strategy{};
   std::optional<String> preferred_holder{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> lease_duration_seconds{};
-  std::optional<std::int32_t> lease_transitions{};
 
   static const TypeInfo kType;
   friend bool operator==(const LeaseSpec& a, const LeaseSpec& b) { return EqualObjects(kType, &a, &b); }

@@ -38,8 +38,8 @@ struct KUBE_EXPORT HostPathVolumeSource {
 struct KUBE_EXPORT EmptyDirVolumeSource {
   String medium{};
   std::optional<Quantity> size_limit{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> mode{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const EmptyDirVolumeSource& a, const EmptyDirVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -48,9 +48,9 @@ struct KUBE_EXPORT EmptyDirVolumeSource {
 struct KUBE_EXPORT GCEPersistentDiskVolumeSource {
   String pd_name{};
   String fs_type{};
-  UnknownFields unknown_fields{};
   std::int32_t partition = 0;
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const GCEPersistentDiskVolumeSource& a, const GCEPersistentDiskVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -59,9 +59,9 @@ struct KUBE_EXPORT GCEPersistentDiskVolumeSource {
 struct KUBE_EXPORT AWSElasticBlockStoreVolumeSource {
   String volume_id{};
   String fs_type{};
-  UnknownFields unknown_fields{};
   std::int32_t partition = 0;
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const AWSElasticBlockStoreVolumeSource& a, const AWSElasticBlockStoreVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -80,9 +80,9 @@ struct KUBE_EXPORT GitRepoVolumeSource {
 struct KUBE_EXPORT KeyToPath {
   String key{};
   String path{};
+  std::optional<std::int32_t> mode{};
   std::optional<std::int64_t> user{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> mode{};
 
   static const TypeInfo kType;
   friend bool operator==(const KeyToPath& a, const KeyToPath& b) { return EqualObjects(kType, &a, &b); }
@@ -91,10 +91,10 @@ struct KUBE_EXPORT KeyToPath {
 struct KUBE_EXPORT SecretVolumeSource {
   String secret_name{};
   List<KeyToPath> items{};
-  std::optional<std::int64_t> default_user{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> default_mode{};
   std::optional<bool> optional{};
+  std::optional<std::int64_t> default_user{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const SecretVolumeSource& a, const SecretVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -103,8 +103,8 @@ struct KUBE_EXPORT SecretVolumeSource {
 struct KUBE_EXPORT NFSVolumeSource {
   String server{};
   String path{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const NFSVolumeSource& a, const NFSVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -121,16 +121,16 @@ struct KUBE_EXPORT LocalObjectReference {
 struct KUBE_EXPORT ISCSIVolumeSource {
   String target_portal{};
   String iqn{};
+  std::int32_t lun = 0;
   String iscsi_interface{};
   String fs_type{};
+  bool read_only = false;
   List<String> portals{};
+  bool chap_auth_discovery = false;
+  bool chap_auth_session = false;
   Box<LocalObjectReference> secret_ref{};
   std::optional<String> initiator_name{};
   UnknownFields unknown_fields{};
-  std::int32_t lun = 0;
-  bool read_only = false;
-  bool chap_auth_discovery = false;
-  bool chap_auth_session = false;
 
   static const TypeInfo kType;
   friend bool operator==(const ISCSIVolumeSource& a, const ISCSIVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -139,8 +139,8 @@ struct KUBE_EXPORT ISCSIVolumeSource {
 struct KUBE_EXPORT GlusterfsVolumeSource {
   String endpoints{};
   String path{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const GlusterfsVolumeSource& a, const GlusterfsVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -148,8 +148,8 @@ struct KUBE_EXPORT GlusterfsVolumeSource {
 
 struct KUBE_EXPORT PersistentVolumeClaimVolumeSource {
   String claim_name{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const PersistentVolumeClaimVolumeSource& a, const PersistentVolumeClaimVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -163,8 +163,8 @@ struct KUBE_EXPORT RBDVolumeSource {
   String user{};
   String keyring{};
   Box<LocalObjectReference> secret_ref{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const RBDVolumeSource& a, const RBDVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -174,9 +174,9 @@ struct KUBE_EXPORT FlexVolumeSource {
   String driver{};
   String fs_type{};
   Box<LocalObjectReference> secret_ref{};
+  bool read_only = false;
   Map<String> options{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const FlexVolumeSource& a, const FlexVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -185,9 +185,9 @@ struct KUBE_EXPORT FlexVolumeSource {
 struct KUBE_EXPORT CinderVolumeSource {
   String volume_id{};
   String fs_type{};
+  bool read_only = false;
   Box<LocalObjectReference> secret_ref{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const CinderVolumeSource& a, const CinderVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -199,8 +199,8 @@ struct KUBE_EXPORT CephFSVolumeSource {
   String user{};
   String secret_file{};
   Box<LocalObjectReference> secret_ref{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const CephFSVolumeSource& a, const CephFSVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -238,9 +238,9 @@ struct KUBE_EXPORT DownwardAPIVolumeFile {
   String path{};
   Box<ObjectFieldSelector> field_ref{};
   Box<ResourceFieldSelector> resource_field_ref{};
+  std::optional<std::int32_t> mode{};
   std::optional<std::int64_t> user{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> mode{};
 
   static const TypeInfo kType;
   friend bool operator==(const DownwardAPIVolumeFile& a, const DownwardAPIVolumeFile& b) { return EqualObjects(kType, &a, &b); }
@@ -248,9 +248,9 @@ struct KUBE_EXPORT DownwardAPIVolumeFile {
 
 struct KUBE_EXPORT DownwardAPIVolumeSource {
   List<DownwardAPIVolumeFile> items{};
+  std::optional<std::int32_t> default_mode{};
   std::optional<std::int64_t> default_user{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> default_mode{};
 
   static const TypeInfo kType;
   friend bool operator==(const DownwardAPIVolumeSource& a, const DownwardAPIVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -258,11 +258,11 @@ struct KUBE_EXPORT DownwardAPIVolumeSource {
 
 struct KUBE_EXPORT FCVolumeSource {
   List<String> target_wwns{};
+  std::optional<std::int32_t> lun{};
   String fs_type{};
+  bool read_only = false;
   List<String> wwids{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> lun{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const FCVolumeSource& a, const FCVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -271,8 +271,8 @@ struct KUBE_EXPORT FCVolumeSource {
 struct KUBE_EXPORT AzureFileVolumeSource {
   String secret_name{};
   String share_name{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const AzureFileVolumeSource& a, const AzureFileVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -281,10 +281,10 @@ struct KUBE_EXPORT AzureFileVolumeSource {
 struct KUBE_EXPORT ConfigMapVolumeSource {
   String name{};
   List<KeyToPath> items{};
-  std::optional<std::int64_t> default_user{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> default_mode{};
   std::optional<bool> optional{};
+  std::optional<std::int64_t> default_user{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ConfigMapVolumeSource& a, const ConfigMapVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -304,11 +304,11 @@ struct KUBE_EXPORT VsphereVirtualDiskVolumeSource {
 struct KUBE_EXPORT QuobyteVolumeSource {
   String registry{};
   String volume{};
+  bool read_only = false;
   String user{};
   String group{};
   String tenant{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const QuobyteVolumeSource& a, const QuobyteVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -319,9 +319,9 @@ struct KUBE_EXPORT AzureDiskVolumeSource {
   String disk_uri{};
   std::optional<String> caching_mode{};
   std::optional<String> fs_type{};
+  std::optional<bool> read_only{};
   std::optional<String> kind{};
   UnknownFields unknown_fields{};
-  std::optional<bool> read_only{};
 
   static const TypeInfo kType;
   friend bool operator==(const AzureDiskVolumeSource& a, const AzureDiskVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -339,8 +339,8 @@ struct KUBE_EXPORT PhotonPersistentDiskVolumeSource {
 struct KUBE_EXPORT SecretProjection {
   String name{};
   List<KeyToPath> items{};
-  UnknownFields unknown_fields{};
   std::optional<bool> optional{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const SecretProjection& a, const SecretProjection& b) { return EqualObjects(kType, &a, &b); }
@@ -357,8 +357,8 @@ struct KUBE_EXPORT DownwardAPIProjection {
 struct KUBE_EXPORT ConfigMapProjection {
   String name{};
   List<KeyToPath> items{};
-  UnknownFields unknown_fields{};
   std::optional<bool> optional{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ConfigMapProjection& a, const ConfigMapProjection& b) { return EqualObjects(kType, &a, &b); }
@@ -379,10 +379,10 @@ struct KUBE_EXPORT ClusterTrustBundleProjection {
   std::optional<String> name{};
   std::optional<String> signer_name{};
   Box<meta::v1::LabelSelector> label_selector{};
+  std::optional<bool> optional{};
   String path{};
   std::optional<std::int64_t> user{};
   UnknownFields unknown_fields{};
-  std::optional<bool> optional{};
 
   static const TypeInfo kType;
   friend bool operator==(const ClusterTrustBundleProjection& a, const ClusterTrustBundleProjection& b) { return EqualObjects(kType, &a, &b); }
@@ -391,13 +391,13 @@ struct KUBE_EXPORT ClusterTrustBundleProjection {
 struct KUBE_EXPORT PodCertificateProjection {
   String signer_name{};
   String key_type{};
+  std::optional<std::int32_t> max_expiration_seconds{};
   String credential_bundle_path{};
   String key_path{};
   String certificate_chain_path{};
   Map<String> user_annotations{};
   std::optional<std::int64_t> user{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> max_expiration_seconds{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodCertificateProjection& a, const PodCertificateProjection& b) { return EqualObjects(kType, &a, &b); }
@@ -418,9 +418,9 @@ struct KUBE_EXPORT VolumeProjection {
 
 struct KUBE_EXPORT ProjectedVolumeSource {
   List<VolumeProjection> sources{};
+  std::optional<std::int32_t> default_mode{};
   std::optional<std::int64_t> default_user{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> default_mode{};
 
   static const TypeInfo kType;
   friend bool operator==(const ProjectedVolumeSource& a, const ProjectedVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -429,8 +429,8 @@ struct KUBE_EXPORT ProjectedVolumeSource {
 struct KUBE_EXPORT PortworxVolumeSource {
   String volume_id{};
   String fs_type{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const PortworxVolumeSource& a, const PortworxVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -440,14 +440,14 @@ struct KUBE_EXPORT ScaleIOVolumeSource {
   String gateway{};
   String system{};
   Box<LocalObjectReference> secret_ref{};
+  bool ssl_enabled = false;
   String protection_domain{};
   String storage_pool{};
   String storage_mode{};
   String volume_name{};
   String fs_type{};
-  UnknownFields unknown_fields{};
-  bool ssl_enabled = false;
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ScaleIOVolumeSource& a, const ScaleIOVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -457,9 +457,9 @@ struct KUBE_EXPORT StorageOSVolumeSource {
   String volume_name{};
   String volume_namespace{};
   String fs_type{};
+  bool read_only = false;
   Box<LocalObjectReference> secret_ref{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const StorageOSVolumeSource& a, const StorageOSVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -467,11 +467,11 @@ struct KUBE_EXPORT StorageOSVolumeSource {
 
 struct KUBE_EXPORT CSIVolumeSource {
   String driver{};
+  std::optional<bool> read_only{};
   std::optional<String> fs_type{};
   Map<String> volume_attributes{};
   Box<LocalObjectReference> node_publish_secret_ref{};
   UnknownFields unknown_fields{};
-  std::optional<bool> read_only{};
 
   static const TypeInfo kType;
   friend bool operator==(const CSIVolumeSource& a, const CSIVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -627,9 +627,9 @@ struct KUBE_EXPORT VolumeSource {
 struct KUBE_EXPORT GlusterfsPersistentVolumeSource {
   String endpoints{};
   String path{};
+  bool read_only = false;
   std::optional<String> endpoints_namespace{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const GlusterfsPersistentVolumeSource& a, const GlusterfsPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -652,8 +652,8 @@ struct KUBE_EXPORT RBDPersistentVolumeSource {
   String user{};
   String keyring{};
   Box<SecretReference> secret_ref{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const RBDPersistentVolumeSource& a, const RBDPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -662,16 +662,16 @@ struct KUBE_EXPORT RBDPersistentVolumeSource {
 struct KUBE_EXPORT ISCSIPersistentVolumeSource {
   String target_portal{};
   String iqn{};
+  std::int32_t lun = 0;
   String iscsi_interface{};
   String fs_type{};
+  bool read_only = false;
   List<String> portals{};
+  bool chap_auth_discovery = false;
+  bool chap_auth_session = false;
   Box<SecretReference> secret_ref{};
   std::optional<String> initiator_name{};
   UnknownFields unknown_fields{};
-  std::int32_t lun = 0;
-  bool read_only = false;
-  bool chap_auth_discovery = false;
-  bool chap_auth_session = false;
 
   static const TypeInfo kType;
   friend bool operator==(const ISCSIPersistentVolumeSource& a, const ISCSIPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -680,9 +680,9 @@ struct KUBE_EXPORT ISCSIPersistentVolumeSource {
 struct KUBE_EXPORT CinderPersistentVolumeSource {
   String volume_id{};
   String fs_type{};
+  bool read_only = false;
   Box<SecretReference> secret_ref{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const CinderPersistentVolumeSource& a, const CinderPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -694,8 +694,8 @@ struct KUBE_EXPORT CephFSPersistentVolumeSource {
   String user{};
   String secret_file{};
   Box<SecretReference> secret_ref{};
-  UnknownFields unknown_fields{};
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const CephFSPersistentVolumeSource& a, const CephFSPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -705,9 +705,9 @@ struct KUBE_EXPORT FlexPersistentVolumeSource {
   String driver{};
   String fs_type{};
   Box<SecretReference> secret_ref{};
+  bool read_only = false;
   Map<String> options{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const FlexPersistentVolumeSource& a, const FlexPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -716,9 +716,9 @@ struct KUBE_EXPORT FlexPersistentVolumeSource {
 struct KUBE_EXPORT AzureFilePersistentVolumeSource {
   String secret_name{};
   String share_name{};
+  bool read_only = false;
   std::optional<String> secret_namespace{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const AzureFilePersistentVolumeSource& a, const AzureFilePersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -728,14 +728,14 @@ struct KUBE_EXPORT ScaleIOPersistentVolumeSource {
   String gateway{};
   String system{};
   Box<SecretReference> secret_ref{};
+  bool ssl_enabled = false;
   String protection_domain{};
   String storage_pool{};
   String storage_mode{};
   String volume_name{};
   String fs_type{};
-  UnknownFields unknown_fields{};
-  bool ssl_enabled = false;
   bool read_only = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ScaleIOPersistentVolumeSource& a, const ScaleIOPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -768,9 +768,9 @@ struct KUBE_EXPORT StorageOSPersistentVolumeSource {
   String volume_name{};
   String volume_namespace{};
   String fs_type{};
+  bool read_only = false;
   Box<ObjectReference> secret_ref{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const StorageOSPersistentVolumeSource& a, const StorageOSPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -779,6 +779,7 @@ struct KUBE_EXPORT StorageOSPersistentVolumeSource {
 struct KUBE_EXPORT CSIPersistentVolumeSource {
   String driver{};
   String volume_handle{};
+  bool read_only = false;
   String fs_type{};
   Map<String> volume_attributes{};
   Box<SecretReference> controller_publish_secret_ref{};
@@ -787,7 +788,6 @@ struct KUBE_EXPORT CSIPersistentVolumeSource {
   Box<SecretReference> controller_expand_secret_ref{};
   Box<SecretReference> node_expand_secret_ref{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const CSIPersistentVolumeSource& a, const CSIPersistentVolumeSource& b) { return EqualObjects(kType, &a, &b); }
@@ -1013,11 +1013,11 @@ struct KUBE_EXPORT PodVolumeHealth {
 
 struct KUBE_EXPORT ContainerPort {
   String name{};
+  std::int32_t host_port = 0;
+  std::int32_t container_port = 0;
   String protocol{};
   String host_ip{};
   UnknownFields unknown_fields{};
-  std::int32_t host_port = 0;
-  std::int32_t container_port = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const ContainerPort& a, const ContainerPort& b) { return EqualObjects(kType, &a, &b); }
@@ -1025,6 +1025,7 @@ struct KUBE_EXPORT ContainerPort {
 
 struct KUBE_EXPORT VolumeMount {
   String name{};
+  bool read_only = false;
   std::optional<String> recursive_read_only{};
   String mount_path{};
   String sub_path{};
@@ -1032,7 +1033,6 @@ struct KUBE_EXPORT VolumeMount {
   String sub_path_expr{};
   List<String> bind_mount_options{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const VolumeMount& a, const VolumeMount& b) { return EqualObjects(kType, &a, &b); }
@@ -1050,8 +1050,8 @@ struct KUBE_EXPORT VolumeDevice {
 struct KUBE_EXPORT ConfigMapKeySelector {
   String name{};
   String key{};
-  UnknownFields unknown_fields{};
   std::optional<bool> optional{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ConfigMapKeySelector& a, const ConfigMapKeySelector& b) { return EqualObjects(kType, &a, &b); }
@@ -1060,8 +1060,8 @@ struct KUBE_EXPORT ConfigMapKeySelector {
 struct KUBE_EXPORT SecretKeySelector {
   String name{};
   String key{};
-  UnknownFields unknown_fields{};
   std::optional<bool> optional{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const SecretKeySelector& a, const SecretKeySelector& b) { return EqualObjects(kType, &a, &b); }
@@ -1071,8 +1071,8 @@ struct KUBE_EXPORT FileKeySelector {
   String volume_name{};
   String path{};
   String key{};
-  UnknownFields unknown_fields{};
   std::optional<bool> optional{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const FileKeySelector& a, const FileKeySelector& b) { return EqualObjects(kType, &a, &b); }
@@ -1102,8 +1102,8 @@ struct KUBE_EXPORT EnvVar {
 
 struct KUBE_EXPORT ConfigMapEnvSource {
   String name{};
-  UnknownFields unknown_fields{};
   std::optional<bool> optional{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ConfigMapEnvSource& a, const ConfigMapEnvSource& b) { return EqualObjects(kType, &a, &b); }
@@ -1111,8 +1111,8 @@ struct KUBE_EXPORT ConfigMapEnvSource {
 
 struct KUBE_EXPORT SecretEnvSource {
   String name{};
-  UnknownFields unknown_fields{};
   std::optional<bool> optional{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const SecretEnvSource& a, const SecretEnvSource& b) { return EqualObjects(kType, &a, &b); }
@@ -1160,10 +1160,10 @@ struct KUBE_EXPORT TCPSocketAction {
 };
 
 struct KUBE_EXPORT GRPCAction {
+  std::int32_t port = 0;
   std::optional<String> service{};
   std::optional<String> mode{};
   UnknownFields unknown_fields{};
-  std::int32_t port = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const GRPCAction& a, const GRPCAction& b) { return EqualObjects(kType, &a, &b); }
@@ -1190,13 +1190,13 @@ struct KUBE_EXPORT Probe {
   Box<HTTPGetAction> http_get{};
   Box<TCPSocketAction> tcp_socket{};
   Box<GRPCAction> grpc{};
-  std::optional<std::int64_t> termination_grace_period_seconds{};
-  UnknownFields unknown_fields{};
   std::int32_t initial_delay_seconds = 0;
   std::int32_t timeout_seconds = 0;
   std::int32_t period_seconds = 0;
   std::int32_t success_threshold = 0;
   std::int32_t failure_threshold = 0;
+  std::optional<std::int64_t> termination_grace_period_seconds{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const Probe& a, const Probe& b) { return EqualObjects(kType, &a, &b); }
@@ -1293,8 +1293,8 @@ struct KUBE_EXPORT WindowsSecurityContextOptions {
   std::optional<String> gmsa_credential_spec_name{};
   std::optional<String> gmsa_credential_spec{};
   std::optional<String> run_as_user_name{};
-  UnknownFields unknown_fields{};
   std::optional<bool> host_process{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const WindowsSecurityContextOptions& a, const WindowsSecurityContextOptions& b) { return EqualObjects(kType, &a, &b); }
@@ -1320,18 +1320,18 @@ struct KUBE_EXPORT AppArmorProfile {
 
 struct KUBE_EXPORT SecurityContext {
   Box<Capabilities> capabilities{};
+  std::optional<bool> privileged{};
   Box<SELinuxOptions> se_linux_options{};
   Box<WindowsSecurityContextOptions> windows_options{};
   std::optional<std::int64_t> run_as_user{};
   std::optional<std::int64_t> run_as_group{};
+  std::optional<bool> run_as_non_root{};
+  std::optional<bool> read_only_root_filesystem{};
+  std::optional<bool> allow_privilege_escalation{};
   std::optional<String> proc_mount{};
   Box<SeccompProfile> seccomp_profile{};
   Box<AppArmorProfile> app_armor_profile{};
   UnknownFields unknown_fields{};
-  std::optional<bool> privileged{};
-  std::optional<bool> run_as_non_root{};
-  std::optional<bool> read_only_root_filesystem{};
-  std::optional<bool> allow_privilege_escalation{};
 
   static const TypeInfo kType;
   friend bool operator==(const SecurityContext& a, const SecurityContext& b) { return EqualObjects(kType, &a, &b); }
@@ -1360,10 +1360,10 @@ struct KUBE_EXPORT Container {
   String termination_message_policy{};
   String image_pull_policy{};
   Box<SecurityContext> security_context{};
-  UnknownFields unknown_fields{};
   bool stdin_ = false;
   bool stdin_once = false;
   bool tty = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const Container& a, const Container& b) { return EqualObjects(kType, &a, &b); }
@@ -1398,14 +1398,14 @@ struct KUBE_EXPORT ContainerStateRunning {
 };
 
 struct KUBE_EXPORT ContainerStateTerminated {
+  std::int32_t exit_code = 0;
+  std::int32_t signal = 0;
   String reason{};
   String message{};
   Time started_at{};
   Time finished_at{};
   String container_id{};
   UnknownFields unknown_fields{};
-  std::int32_t exit_code = 0;
-  std::int32_t signal = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const ContainerStateTerminated& a, const ContainerStateTerminated& b) { return EqualObjects(kType, &a, &b); }
@@ -1440,10 +1440,10 @@ struct KUBE_EXPORT VolumeStatus {
 struct KUBE_EXPORT VolumeMountStatus {
   String name{};
   String mount_path{};
+  bool read_only = false;
   std::optional<String> recursive_read_only{};
   Box<VolumeStatus> volume_status{};
   UnknownFields unknown_fields{};
-  bool read_only = false;
 
   static const TypeInfo kType;
   friend bool operator==(const VolumeMountStatus& a, const VolumeMountStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -1490,9 +1490,12 @@ struct KUBE_EXPORT ContainerStatus {
   String name{};
   ContainerState state{};
   ContainerState last_state{};
+  bool ready = false;
+  std::int32_t restart_count = 0;
   String image{};
   String image_id{};
   String container_id{};
+  std::optional<bool> started{};
   Map<Quantity> allocated_resources{};
   Box<ResourceRequirements> resources{};
   List<VolumeMountStatus> volume_mounts{};
@@ -1500,9 +1503,6 @@ struct KUBE_EXPORT ContainerStatus {
   List<ResourceStatus> allocated_resources_status{};
   std::optional<String> stop_signal{};
   UnknownFields unknown_fields{};
-  std::int32_t restart_count = 0;
-  bool ready = false;
-  std::optional<bool> started{};
 
   static const TypeInfo kType;
   friend bool operator==(const ContainerStatus& a, const ContainerStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -1540,9 +1540,9 @@ struct KUBE_EXPORT TopologySelectorTerm {
 };
 
 struct KUBE_EXPORT PreferredSchedulingTerm {
+  std::int32_t weight = 0;
   NodeSelectorTerm preference{};
   UnknownFields unknown_fields{};
-  std::int32_t weight = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const PreferredSchedulingTerm& a, const PreferredSchedulingTerm& b) { return EqualObjects(kType, &a, &b); }
@@ -1571,9 +1571,9 @@ struct KUBE_EXPORT PodAffinityTerm {
 };
 
 struct KUBE_EXPORT WeightedPodAffinityTerm {
+  std::int32_t weight = 0;
   PodAffinityTerm pod_affinity_term{};
   UnknownFields unknown_fields{};
-  std::int32_t weight = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const WeightedPodAffinityTerm& a, const WeightedPodAffinityTerm& b) { return EqualObjects(kType, &a, &b); }
@@ -1661,11 +1661,11 @@ struct KUBE_EXPORT EphemeralContainer {
   String termination_message_policy{};
   String image_pull_policy{};
   Box<SecurityContext> security_context{};
-  String target_container_name{};
-  UnknownFields unknown_fields{};
   bool stdin_ = false;
   bool stdin_once = false;
   bool tty = false;
+  String target_container_name{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const EphemeralContainer& a, const EphemeralContainer& b) { return EqualObjects(kType, &a, &b); }
@@ -1685,6 +1685,7 @@ struct KUBE_EXPORT PodSecurityContext {
   Box<WindowsSecurityContextOptions> windows_options{};
   std::optional<std::int64_t> run_as_user{};
   std::optional<std::int64_t> run_as_group{};
+  std::optional<bool> run_as_non_root{};
   List<std::int64_t> supplemental_groups{};
   std::optional<String> supplemental_groups_policy{};
   std::optional<std::int64_t> fs_group{};
@@ -1694,7 +1695,6 @@ struct KUBE_EXPORT PodSecurityContext {
   Box<AppArmorProfile> app_armor_profile{};
   std::optional<String> se_linux_change_policy{};
   UnknownFields unknown_fields{};
-  std::optional<bool> run_as_non_root{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodSecurityContext& a, const PodSecurityContext& b) { return EqualObjects(kType, &a, &b); }
@@ -1729,15 +1729,15 @@ struct KUBE_EXPORT PodDNSConfig {
 };
 
 struct KUBE_EXPORT TopologySpreadConstraint {
+  std::int32_t max_skew = 0;
   String topology_key{};
   String when_unsatisfiable{};
   Box<meta::v1::LabelSelector> label_selector{};
+  std::optional<std::int32_t> min_domains{};
   std::optional<String> node_affinity_policy{};
   std::optional<String> node_taints_policy{};
   List<String> match_label_keys{};
   UnknownFields unknown_fields{};
-  std::int32_t max_skew = 0;
-  std::optional<std::int32_t> min_domains{};
 
   static const TypeInfo kType;
   friend bool operator==(const TopologySpreadConstraint& a, const TopologySpreadConstraint& b) { return EqualObjects(kType, &a, &b); }
@@ -1779,8 +1779,8 @@ struct KUBE_EXPORT PodSchedulingGroup {
 
 struct KUBE_EXPORT EvictionResponder {
   String name{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> priority{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const EvictionResponder& a, const EvictionResponder& b) { return EqualObjects(kType, &a, &b); }
@@ -1798,7 +1798,12 @@ struct KUBE_EXPORT PodSpec {
   Map<String> node_selector{};
   String service_account_name{};
   String service_account{};
+  std::optional<bool> automount_service_account_token{};
   String node_name{};
+  bool host_network = false;
+  bool host_pid = false;
+  bool host_ipc = false;
+  std::optional<bool> share_process_namespace{};
   Box<PodSecurityContext> security_context{};
   List<LocalObjectReference> image_pull_secrets{};
   String hostname{};
@@ -1808,13 +1813,17 @@ struct KUBE_EXPORT PodSpec {
   List<Toleration> tolerations{};
   List<HostAlias> host_aliases{};
   String priority_class_name{};
+  std::optional<std::int32_t> priority{};
   Box<PodDNSConfig> dns_config{};
   List<PodReadinessGate> readiness_gates{};
   std::optional<String> runtime_class_name{};
+  std::optional<bool> enable_service_links{};
   std::optional<String> preemption_policy{};
   Map<Quantity> overhead{};
   List<TopologySpreadConstraint> topology_spread_constraints{};
+  std::optional<bool> set_hostname_as_fqdn{};
   Box<PodOS> os{};
+  std::optional<bool> host_users{};
   List<PodSchedulingGate> scheduling_gates{};
   List<PodResourceClaim> resource_claims{};
   Box<ResourceRequirements> resources{};
@@ -1822,15 +1831,6 @@ struct KUBE_EXPORT PodSpec {
   Box<PodSchedulingGroup> scheduling_group{};
   List<EvictionResponder> eviction_responders{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
-  std::optional<bool> automount_service_account_token{};
-  bool host_network = false;
-  bool host_pid = false;
-  bool host_ipc = false;
-  std::optional<bool> share_process_namespace{};
-  std::optional<bool> enable_service_links{};
-  std::optional<bool> set_hostname_as_fqdn{};
-  std::optional<bool> host_users{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodSpec& a, const PodSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -1903,10 +1903,10 @@ struct KUBE_EXPORT EphemeralContainerCommon {
   String termination_message_policy{};
   String image_pull_policy{};
   Box<SecurityContext> security_context{};
-  UnknownFields unknown_fields{};
   bool stdin_ = false;
   bool stdin_once = false;
   bool tty = false;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const EphemeralContainerCommon& a, const EphemeralContainerCommon& b) { return EqualObjects(kType, &a, &b); }
@@ -2018,11 +2018,11 @@ struct KUBE_EXPORT PodTemplateList {
 };
 
 struct KUBE_EXPORT ReplicationControllerSpec {
+  std::optional<std::int32_t> replicas{};
+  std::int32_t min_ready_seconds = 0;
   Map<String> selector{};
   Box<PodTemplateSpec> template_{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> replicas{};
-  std::int32_t min_ready_seconds = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const ReplicationControllerSpec& a, const ReplicationControllerSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -2041,13 +2041,13 @@ struct KUBE_EXPORT ReplicationControllerCondition {
 };
 
 struct KUBE_EXPORT ReplicationControllerStatus {
-  std::int64_t observed_generation = 0;
-  List<ReplicationControllerCondition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t replicas = 0;
   std::int32_t fully_labeled_replicas = 0;
   std::int32_t ready_replicas = 0;
   std::int32_t available_replicas = 0;
+  std::int64_t observed_generation = 0;
+  List<ReplicationControllerCondition> conditions{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ReplicationControllerStatus& a, const ReplicationControllerStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -2073,8 +2073,8 @@ struct KUBE_EXPORT ReplicationControllerList {
 };
 
 struct KUBE_EXPORT ClientIPConfig {
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> timeout_seconds{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ClientIPConfig& a, const ClientIPConfig& b) { return EqualObjects(kType, &a, &b); }
@@ -2089,10 +2089,10 @@ struct KUBE_EXPORT SessionAffinityConfig {
 };
 
 struct KUBE_EXPORT PortStatus {
+  std::int32_t port = 0;
   String protocol{};
   std::optional<String> error{};
   UnknownFields unknown_fields{};
-  std::int32_t port = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const PortStatus& a, const PortStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -2130,10 +2130,10 @@ struct KUBE_EXPORT ServicePort {
   String name{};
   String protocol{};
   std::optional<String> app_protocol{};
-  IntOrString target_port{};
-  UnknownFields unknown_fields{};
   std::int32_t port = 0;
+  IntOrString target_port{};
   std::int32_t node_port = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ServicePort& a, const ServicePort& b) { return EqualObjects(kType, &a, &b); }
@@ -2151,16 +2151,16 @@ struct KUBE_EXPORT ServiceSpec {
   List<String> load_balancer_source_ranges{};
   String external_name{};
   String external_traffic_policy{};
+  std::int32_t health_check_node_port = 0;
+  bool publish_not_ready_addresses = false;
   Box<SessionAffinityConfig> session_affinity_config{};
   List<String> ip_families{};
   std::optional<String> ip_family_policy{};
+  std::optional<bool> allocate_load_balancer_node_ports{};
   std::optional<String> load_balancer_class{};
   std::optional<String> internal_traffic_policy{};
   std::optional<String> traffic_distribution{};
   UnknownFields unknown_fields{};
-  std::int32_t health_check_node_port = 0;
-  bool publish_not_ready_addresses = false;
-  std::optional<bool> allocate_load_balancer_node_ports{};
 
   static const TypeInfo kType;
   friend bool operator==(const ServiceSpec& a, const ServiceSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -2189,8 +2189,8 @@ struct KUBE_EXPORT ServiceAccount {
   meta::v1::ObjectMeta metadata{};
   List<ObjectReference> secrets{};
   List<LocalObjectReference> image_pull_secrets{};
-  UnknownFields unknown_fields{};
   std::optional<bool> automount_service_account_token{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ServiceAccount& a, const ServiceAccount& b) { return EqualObjects(kType, &a, &b); }
@@ -2218,10 +2218,10 @@ struct KUBE_EXPORT EndpointAddress {
 
 struct KUBE_EXPORT EndpointPort {
   String name{};
+  std::int32_t port = 0;
   String protocol{};
   std::optional<String> app_protocol{};
   UnknownFields unknown_fields{};
-  std::int32_t port = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const EndpointPort& a, const EndpointPort& b) { return EqualObjects(kType, &a, &b); }
@@ -2287,20 +2287,20 @@ struct KUBE_EXPORT NodeSpec {
   String pod_cidr{};
   List<String> pod_cidrs{};
   String provider_id{};
+  bool unschedulable = false;
   List<Taint> taints{};
   Box<NodeConfigSource> config_source{};
   String external_id{};
   Box<NodePodPreemptionPolicy> pod_preemption_policy{};
   UnknownFields unknown_fields{};
-  bool unschedulable = false;
 
   static const TypeInfo kType;
   friend bool operator==(const NodeSpec& a, const NodeSpec& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT DaemonEndpoint {
-  UnknownFields unknown_fields{};
   std::int32_t port = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DaemonEndpoint& a, const DaemonEndpoint& b) { return EqualObjects(kType, &a, &b); }
@@ -2315,9 +2315,9 @@ struct KUBE_EXPORT NodeDaemonEndpoints {
 };
 
 struct KUBE_EXPORT NodeRuntimeHandlerFeatures {
-  UnknownFields unknown_fields{};
   std::optional<bool> recursive_read_only_mounts{};
   std::optional<bool> user_namespaces{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const NodeRuntimeHandlerFeatures& a, const NodeRuntimeHandlerFeatures& b) { return EqualObjects(kType, &a, &b); }
@@ -2333,8 +2333,8 @@ struct KUBE_EXPORT NodeRuntimeHandler {
 };
 
 struct KUBE_EXPORT NodeFeatures {
-  UnknownFields unknown_fields{};
   std::optional<bool> supplemental_groups_policy{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const NodeFeatures& a, const NodeFeatures& b) { return EqualObjects(kType, &a, &b); }
@@ -2360,8 +2360,8 @@ struct KUBE_EXPORT NodeSystemInfo {
   String operating_system{};
   String architecture{};
   Box<NodeSwapStatus> swap{};
-  UnknownFields unknown_fields{};
   std::optional<bool> running_in_user_namespace{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const NodeSystemInfo& a, const NodeSystemInfo& b) { return EqualObjects(kType, &a, &b); }
@@ -2552,41 +2552,41 @@ struct KUBE_EXPORT Preconditions {
 
 struct KUBE_EXPORT PodLogOptions {
   String container{};
-  std::optional<std::int64_t> since_seconds{};
-  Time since_time{};
-  std::optional<std::int64_t> tail_lines{};
-  std::optional<std::int64_t> limit_bytes{};
-  std::optional<String> stream{};
-  UnknownFields unknown_fields{};
   bool follow = false;
   bool previous = false;
+  std::optional<std::int64_t> since_seconds{};
+  Time since_time{};
   bool timestamps = false;
+  std::optional<std::int64_t> tail_lines{};
+  std::optional<std::int64_t> limit_bytes{};
   bool insecure_skip_tls_verify_backend = false;
+  std::optional<String> stream{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodLogOptions& a, const PodLogOptions& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT PodAttachOptions {
-  String container{};
-  UnknownFields unknown_fields{};
   bool stdin_ = false;
   bool stdout_ = false;
   bool stderr_ = false;
   bool tty = false;
+  String container{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodAttachOptions& a, const PodAttachOptions& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT PodExecOptions {
-  String container{};
-  List<String> command{};
-  UnknownFields unknown_fields{};
   bool stdin_ = false;
   bool stdout_ = false;
   bool stderr_ = false;
   bool tty = false;
+  String container{};
+  List<String> command{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodExecOptions& a, const PodExecOptions& b) { return EqualObjects(kType, &a, &b); }
@@ -2642,9 +2642,9 @@ struct KUBE_EXPORT EventSource {
 };
 
 struct KUBE_EXPORT EventSeries {
+  std::int32_t count = 0;
   MicroTime last_observed_time{};
   UnknownFields unknown_fields{};
-  std::int32_t count = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const EventSeries& a, const EventSeries& b) { return EqualObjects(kType, &a, &b); }
@@ -2658,6 +2658,7 @@ struct KUBE_EXPORT Event {
   EventSource source{};
   Time first_timestamp{};
   Time last_timestamp{};
+  std::int32_t count = 0;
   String type{};
   MicroTime event_time{};
   Box<EventSeries> series{};
@@ -2666,7 +2667,6 @@ struct KUBE_EXPORT Event {
   String reporting_component{};
   String reporting_instance{};
   UnknownFields unknown_fields{};
-  std::int32_t count = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const Event& a, const Event& b) { return EqualObjects(kType, &a, &b); }
@@ -2778,11 +2778,11 @@ struct KUBE_EXPORT ResourceQuotaList {
 
 struct KUBE_EXPORT Secret {
   meta::v1::ObjectMeta metadata{};
+  std::optional<bool> immutable{};
   Map<Bytes> data{};
   Map<String> string_data{};
   String type{};
   UnknownFields unknown_fields{};
-  std::optional<bool> immutable{};
 
   static const TypeInfo kType;
   friend bool operator==(const Secret& a, const Secret& b) { return EqualObjects(kType, &a, &b); }
@@ -2799,10 +2799,10 @@ struct KUBE_EXPORT SecretList {
 
 struct KUBE_EXPORT ConfigMap {
   meta::v1::ObjectMeta metadata{};
+  std::optional<bool> immutable{};
   Map<String> data{};
   Map<Bytes> binary_data{};
   UnknownFields unknown_fields{};
-  std::optional<bool> immutable{};
 
   static const TypeInfo kType;
   friend bool operator==(const ConfigMap& a, const ConfigMap& b) { return EqualObjects(kType, &a, &b); }

@@ -22,10 +22,10 @@
 namespace kube::discovery::v1 {
 
 struct KUBE_EXPORT EndpointConditions {
-  UnknownFields unknown_fields{};
   std::optional<bool> ready{};
   std::optional<bool> serving{};
   std::optional<bool> terminating{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const EndpointConditions& a, const EndpointConditions& b) { return EqualObjects(kType, &a, &b); }
@@ -74,9 +74,9 @@ struct KUBE_EXPORT Endpoint {
 struct KUBE_EXPORT EndpointPort {
   std::optional<String> name{};
   std::optional<String> protocol{};
+  std::optional<std::int32_t> port{};
   std::optional<String> app_protocol{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> port{};
 
   static const TypeInfo kType;
   friend bool operator==(const EndpointPort& a, const EndpointPort& b) { return EqualObjects(kType, &a, &b); }

@@ -20,9 +20,9 @@
 namespace kube::events::v1beta1 {
 
 struct KUBE_EXPORT EventSeries {
+  std::int32_t count = 0;
   MicroTime last_observed_time{};
   UnknownFields unknown_fields{};
-  std::int32_t count = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const EventSeries& a, const EventSeries& b) { return EqualObjects(kType, &a, &b); }
@@ -43,8 +43,8 @@ struct KUBE_EXPORT Event {
   core::v1::EventSource deprecated_source{};
   Time deprecated_first_timestamp{};
   Time deprecated_last_timestamp{};
-  UnknownFields unknown_fields{};
   std::int32_t deprecated_count = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const Event& a, const Event& b) { return EqualObjects(kType, &a, &b); }

@@ -24,18 +24,18 @@
 namespace kube::extensions::v1beta1 {
 
 struct KUBE_EXPORT ScaleSpec {
-  UnknownFields unknown_fields{};
   std::int32_t replicas = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ScaleSpec& a, const ScaleSpec& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT ScaleStatus {
+  std::int32_t replicas = 0;
   Map<String> selector{};
   String target_selector{};
   UnknownFields unknown_fields{};
-  std::int32_t replicas = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const ScaleStatus& a, const ScaleStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -78,16 +78,16 @@ struct KUBE_EXPORT RollbackConfig {
 };
 
 struct KUBE_EXPORT DeploymentSpec {
+  std::optional<std::int32_t> replicas{};
   Box<meta::v1::LabelSelector> selector{};
   core::v1::PodTemplateSpec template_{};
   DeploymentStrategy strategy{};
-  Box<RollbackConfig> rollback_to{};
-  UnknownFields unknown_fields{};
-  std::optional<std::int32_t> replicas{};
   std::int32_t min_ready_seconds = 0;
   std::optional<std::int32_t> revision_history_limit{};
-  std::optional<std::int32_t> progress_deadline_seconds{};
   bool paused = false;
+  Box<RollbackConfig> rollback_to{};
+  std::optional<std::int32_t> progress_deadline_seconds{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DeploymentSpec& a, const DeploymentSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -108,15 +108,15 @@ struct KUBE_EXPORT DeploymentCondition {
 
 struct KUBE_EXPORT DeploymentStatus {
   std::int64_t observed_generation = 0;
-  List<DeploymentCondition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t replicas = 0;
   std::int32_t updated_replicas = 0;
   std::int32_t ready_replicas = 0;
   std::int32_t available_replicas = 0;
   std::int32_t unavailable_replicas = 0;
   std::optional<std::int32_t> terminating_replicas{};
+  List<DeploymentCondition> conditions{};
   std::optional<std::int32_t> collision_count{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DeploymentStatus& a, const DeploymentStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -173,10 +173,10 @@ struct KUBE_EXPORT DaemonSetSpec {
   Box<meta::v1::LabelSelector> selector{};
   core::v1::PodTemplateSpec template_{};
   DaemonSetUpdateStrategy update_strategy{};
-  std::int64_t template_generation = 0;
-  UnknownFields unknown_fields{};
   std::int32_t min_ready_seconds = 0;
+  std::int64_t template_generation = 0;
   std::optional<std::int32_t> revision_history_limit{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DaemonSetSpec& a, const DaemonSetSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -195,17 +195,17 @@ struct KUBE_EXPORT DaemonSetCondition {
 };
 
 struct KUBE_EXPORT DaemonSetStatus {
-  std::int64_t observed_generation = 0;
-  List<DaemonSetCondition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t current_number_scheduled = 0;
   std::int32_t number_misscheduled = 0;
   std::int32_t desired_number_scheduled = 0;
   std::int32_t number_ready = 0;
+  std::int64_t observed_generation = 0;
   std::int32_t updated_number_scheduled = 0;
   std::int32_t number_available = 0;
   std::int32_t number_unavailable = 0;
   std::optional<std::int32_t> collision_count{};
+  List<DaemonSetCondition> conditions{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const DaemonSetStatus& a, const DaemonSetStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -288,10 +288,10 @@ struct KUBE_EXPORT IngressSpec {
 };
 
 struct KUBE_EXPORT IngressPortStatus {
+  std::int32_t port = 0;
   String protocol{};
   std::optional<String> error{};
   UnknownFields unknown_fields{};
-  std::int32_t port = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const IngressPortStatus& a, const IngressPortStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -351,11 +351,11 @@ struct KUBE_EXPORT IngressRuleValue {
 };
 
 struct KUBE_EXPORT ReplicaSetSpec {
+  std::optional<std::int32_t> replicas{};
+  std::int32_t min_ready_seconds = 0;
   Box<meta::v1::LabelSelector> selector{};
   core::v1::PodTemplateSpec template_{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> replicas{};
-  std::int32_t min_ready_seconds = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const ReplicaSetSpec& a, const ReplicaSetSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -374,14 +374,14 @@ struct KUBE_EXPORT ReplicaSetCondition {
 };
 
 struct KUBE_EXPORT ReplicaSetStatus {
-  std::int64_t observed_generation = 0;
-  List<ReplicaSetCondition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t replicas = 0;
   std::int32_t fully_labeled_replicas = 0;
   std::int32_t ready_replicas = 0;
   std::int32_t available_replicas = 0;
   std::optional<std::int32_t> terminating_replicas{};
+  std::int64_t observed_generation = 0;
+  List<ReplicaSetCondition> conditions{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ReplicaSetStatus& a, const ReplicaSetStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -409,8 +409,8 @@ struct KUBE_EXPORT ReplicaSetList {
 struct KUBE_EXPORT NetworkPolicyPort {
   std::optional<String> protocol{};
   std::optional<IntOrString> port{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> end_port{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const NetworkPolicyPort& a, const NetworkPolicyPort& b) { return EqualObjects(kType, &a, &b); }

@@ -76,9 +76,9 @@ struct KUBE_EXPORT ResourcePolicyRule {
   List<String> verbs{};
   List<String> api_groups{};
   List<String> resources{};
+  bool cluster_scope = false;
   List<String> namespaces{};
   UnknownFields unknown_fields{};
-  bool cluster_scope = false;
 
   static const TypeInfo kType;
   friend bool operator==(const ResourcePolicyRule& a, const ResourcePolicyRule& b) { return EqualObjects(kType, &a, &b); }
@@ -105,10 +105,10 @@ struct KUBE_EXPORT PolicyRulesWithSubjects {
 
 struct KUBE_EXPORT FlowSchemaSpec {
   PriorityLevelConfigurationReference priority_level_configuration{};
+  std::int32_t matching_precedence = 0;
   Box<FlowDistinguisherMethod> distinguisher_method{};
   List<PolicyRulesWithSubjects> rules{};
   UnknownFields unknown_fields{};
-  std::int32_t matching_precedence = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const FlowSchemaSpec& a, const FlowSchemaSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -154,10 +154,10 @@ struct KUBE_EXPORT FlowSchemaList {
 };
 
 struct KUBE_EXPORT QueuingConfiguration {
-  UnknownFields unknown_fields{};
   std::int32_t queues = 0;
   std::int32_t hand_size = 0;
   std::int32_t queue_length_limit = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const QueuingConfiguration& a, const QueuingConfiguration& b) { return EqualObjects(kType, &a, &b); }
@@ -173,20 +173,20 @@ struct KUBE_EXPORT LimitResponse {
 };
 
 struct KUBE_EXPORT LimitedPriorityLevelConfiguration {
-  LimitResponse limit_response{};
-  UnknownFields unknown_fields{};
   std::int32_t nominal_concurrency_shares = 0;
+  LimitResponse limit_response{};
   std::optional<std::int32_t> lendable_percent{};
   std::optional<std::int32_t> borrowing_limit_percent{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const LimitedPriorityLevelConfiguration& a, const LimitedPriorityLevelConfiguration& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT ExemptPriorityLevelConfiguration {
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> nominal_concurrency_shares{};
   std::optional<std::int32_t> lendable_percent{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ExemptPriorityLevelConfiguration& a, const ExemptPriorityLevelConfiguration& b) { return EqualObjects(kType, &a, &b); }

@@ -34,10 +34,10 @@ struct KUBE_EXPORT ImageReviewSpec {
 };
 
 struct KUBE_EXPORT ImageReviewStatus {
+  bool allowed = false;
   String reason{};
   Map<String> audit_annotations{};
   UnknownFields unknown_fields{};
-  bool allowed = false;
 
   static const TypeInfo kType;
   friend bool operator==(const ImageReviewStatus& a, const ImageReviewStatus& b) { return EqualObjects(kType, &a, &b); }

@@ -111,9 +111,9 @@ struct KUBE_EXPORT Requester {
 
 struct KUBE_EXPORT TargetResponder {
   String name{};
+  std::optional<std::int32_t> priority{};
   String state{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
 
   static const TypeInfo kType;
   friend bool operator==(const TargetResponder& a, const TargetResponder& b) { return EqualObjects(kType, &a, &b); }

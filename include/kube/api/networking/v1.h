@@ -24,8 +24,8 @@ namespace kube::networking::v1 {
 struct KUBE_EXPORT NetworkPolicyPort {
   std::optional<String> protocol{};
   std::optional<IntOrString> port{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> end_port{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const NetworkPolicyPort& a, const NetworkPolicyPort& b) { return EqualObjects(kType, &a, &b); }
@@ -99,8 +99,8 @@ struct KUBE_EXPORT NetworkPolicyList {
 
 struct KUBE_EXPORT ServiceBackendPort {
   String name{};
-  UnknownFields unknown_fields{};
   std::int32_t number = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ServiceBackendPort& a, const ServiceBackendPort& b) { return EqualObjects(kType, &a, &b); }
@@ -172,10 +172,10 @@ struct KUBE_EXPORT IngressSpec {
 };
 
 struct KUBE_EXPORT IngressPortStatus {
+  std::int32_t port = 0;
   String protocol{};
   std::optional<String> error{};
   UnknownFields unknown_fields{};
-  std::int32_t port = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const IngressPortStatus& a, const IngressPortStatus& b) { return EqualObjects(kType, &a, &b); }

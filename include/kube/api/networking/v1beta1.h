@@ -79,10 +79,10 @@ struct KUBE_EXPORT IngressSpec {
 };
 
 struct KUBE_EXPORT IngressPortStatus {
+  std::int32_t port = 0;
   String protocol{};
   std::optional<String> error{};
   UnknownFields unknown_fields{};
-  std::int32_t port = 0;
 
   static const TypeInfo kType;
   friend bool operator==(const IngressPortStatus& a, const IngressPortStatus& b) { return EqualObjects(kType, &a, &b); }

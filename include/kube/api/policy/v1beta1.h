@@ -36,12 +36,12 @@ struct KUBE_EXPORT PodDisruptionBudgetSpec {
 struct KUBE_EXPORT PodDisruptionBudgetStatus {
   std::int64_t observed_generation = 0;
   Map<Time> disrupted_pods{};
-  List<meta::v1::Condition> conditions{};
-  UnknownFields unknown_fields{};
   std::int32_t disruptions_allowed = 0;
   std::int32_t current_healthy = 0;
   std::int32_t desired_healthy = 0;
   std::int32_t expected_pods = 0;
+  List<meta::v1::Condition> conditions{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodDisruptionBudgetStatus& a, const PodDisruptionBudgetStatus& b) { return EqualObjects(kType, &a, &b); }

@@ -97,9 +97,9 @@ struct KUBE_EXPORT DeviceTaintRuleList {
 struct KUBE_EXPORT ResourcePoolStatusRequestSpec {
   String driver{};
   std::optional<String> pool_name{};
+  std::optional<std::int32_t> limit{};
   std::optional<String> default_partition_type_attribute{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> limit{};
 
   static const TypeInfo kType;
   friend bool operator==(const ResourcePoolStatusRequestSpec& a, const ResourcePoolStatusRequestSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -108,9 +108,9 @@ struct KUBE_EXPORT ResourcePoolStatusRequestSpec {
 struct KUBE_EXPORT PartitionTypeStatus {
   String attribute{};
   String type{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> total{};
   std::optional<std::int32_t> allocatable{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const PartitionTypeStatus& a, const PartitionTypeStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -128,10 +128,10 @@ struct KUBE_EXPORT ShareableCapacityStatus {
 };
 
 struct KUBE_EXPORT ShareableSummaryStatus {
-  List<ShareableCapacityStatus> capacity{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> fully_available_devices{};
   std::optional<std::int32_t> partially_available_devices{};
+  List<ShareableCapacityStatus> capacity{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const ShareableSummaryStatus& a, const ShareableSummaryStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -141,26 +141,26 @@ struct KUBE_EXPORT PoolStatus {
   String driver{};
   String pool_name{};
   std::int64_t generation = 0;
-  std::optional<String> node_name{};
-  std::optional<String> validation_error{};
-  List<PartitionTypeStatus> partition_summary{};
-  Box<ShareableSummaryStatus> shareable_summary{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> resource_slice_count{};
   std::optional<std::int32_t> total_devices{};
   std::optional<std::int32_t> allocated_devices{};
   std::optional<std::int32_t> available_devices{};
   std::optional<std::int32_t> unavailable_devices{};
+  std::optional<String> node_name{};
+  std::optional<String> validation_error{};
+  List<PartitionTypeStatus> partition_summary{};
+  Box<ShareableSummaryStatus> shareable_summary{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const PoolStatus& a, const PoolStatus& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT ResourcePoolStatusRequestStatus {
+  std::optional<std::int32_t> pool_count{};
   List<PoolStatus> pools{};
   List<meta::v1::Condition> conditions{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> pool_count{};
 
   static const TypeInfo kType;
   friend bool operator==(const ResourcePoolStatusRequestStatus& a, const ResourcePoolStatusRequestStatus& b) { return EqualObjects(kType, &a, &b); }

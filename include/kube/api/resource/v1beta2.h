@@ -35,6 +35,7 @@ struct KUBE_EXPORT ResourcePool {
 
 struct KUBE_EXPORT DeviceAttribute {
   std::optional<std::int64_t> int_{};
+  std::optional<bool> bool_{};
   std::optional<String> string{};
   std::optional<String> version{};
   List<std::int64_t> ints{};
@@ -42,7 +43,6 @@ struct KUBE_EXPORT DeviceAttribute {
   List<String> strings{};
   List<String> versions{};
   UnknownFields unknown_fields{};
-  std::optional<bool> bool_{};
 
   static const TypeInfo kType;
   friend bool operator==(const DeviceAttribute& a, const DeviceAttribute& b) { return EqualObjects(kType, &a, &b); }
@@ -141,14 +141,14 @@ struct KUBE_EXPORT Device {
   List<DeviceCounterConsumption> consumes_counters{};
   std::optional<String> node_name{};
   Box<core::v1::NodeSelector> node_selector{};
+  std::optional<bool> all_nodes{};
   List<DeviceTaint> taints{};
+  std::optional<bool> binds_to_node{};
   List<String> binding_conditions{};
   List<String> binding_failure_conditions{};
+  std::optional<bool> allow_multiple_allocations{};
   Map<NodeAllocatableResource> node_allocatable_resources{};
   UnknownFields unknown_fields{};
-  std::optional<bool> all_nodes{};
-  std::optional<bool> binds_to_node{};
-  std::optional<bool> allow_multiple_allocations{};
 
   static const TypeInfo kType;
   friend bool operator==(const Device& a, const Device& b) { return EqualObjects(kType, &a, &b); }
@@ -168,13 +168,13 @@ struct KUBE_EXPORT ResourceSliceSpec {
   ResourcePool pool{};
   std::optional<String> node_name{};
   Box<core::v1::NodeSelector> node_selector{};
+  std::optional<bool> all_nodes{};
   List<Device> devices{};
+  std::optional<bool> per_device_node_selection{};
   List<CounterSet> shared_counters{};
   std::optional<String> partition_type_attribute{};
   List<String> skip_node_operations{};
   UnknownFields unknown_fields{};
-  std::optional<bool> all_nodes{};
-  std::optional<bool> per_device_node_selection{};
 
   static const TypeInfo kType;
   friend bool operator==(const ResourceSliceSpec& a, const ResourceSliceSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -294,11 +294,11 @@ struct KUBE_EXPORT ExactDeviceRequest {
   List<DeviceSelector> selectors{};
   String allocation_mode{};
   std::int64_t count = 0;
+  std::optional<bool> admin_access{};
   List<DeviceToleration> tolerations{};
   Box<CapacityRequirements> capacity{};
   List<DeviceDerivedAttribute> derived_attributes{};
   UnknownFields unknown_fields{};
-  std::optional<bool> admin_access{};
 
   static const TypeInfo kType;
   friend bool operator==(const ExactDeviceRequest& a, const ExactDeviceRequest& b) { return EqualObjects(kType, &a, &b); }
@@ -380,6 +380,7 @@ struct KUBE_EXPORT DeviceRequestAllocationResult {
   String driver{};
   String pool{};
   String device{};
+  std::optional<bool> admin_access{};
   List<DeviceToleration> tolerations{};
   List<String> binding_conditions{};
   List<String> binding_failure_conditions{};
@@ -387,7 +388,6 @@ struct KUBE_EXPORT DeviceRequestAllocationResult {
   Map<Quantity> consumed_capacity{};
   List<String> skip_node_operations{};
   UnknownFields unknown_fields{};
-  std::optional<bool> admin_access{};
 
   static const TypeInfo kType;
   friend bool operator==(const DeviceRequestAllocationResult& a, const DeviceRequestAllocationResult& b) { return EqualObjects(kType, &a, &b); }

@@ -19,11 +19,11 @@ namespace kube::scheduling::v1 {
 
 struct KUBE_EXPORT PriorityClass {
   meta::v1::ObjectMeta metadata{};
+  std::int32_t value = 0;
+  bool global_default = false;
   String description{};
   std::optional<String> preemption_policy{};
   UnknownFields unknown_fields{};
-  std::int32_t value = 0;
-  bool global_default = false;
 
   static const TypeInfo kType;
   friend bool operator==(const PriorityClass& a, const PriorityClass& b) { return EqualObjects(kType, &a, &b); }

@@ -37,8 +37,8 @@ struct KUBE_EXPORT BasicSchedulingPolicy {
 };
 
 struct KUBE_EXPORT GangSchedulingPolicy {
-  UnknownFields unknown_fields{};
   std::int32_t min_count = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const GangSchedulingPolicy& a, const GangSchedulingPolicy& b) { return EqualObjects(kType, &a, &b); }
@@ -109,9 +109,9 @@ struct KUBE_EXPORT PodGroupTemplate {
   List<PodGroupResourceClaim> resource_claims{};
   Box<DisruptionMode> disruption_mode{};
   String priority_class_name{};
+  std::optional<std::int32_t> priority{};
   std::optional<String> preemption_policy{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodGroupTemplate& a, const PodGroupTemplate& b) { return EqualObjects(kType, &a, &b); }
@@ -125,8 +125,8 @@ struct KUBE_EXPORT CompositeBasicSchedulingPolicy {
 };
 
 struct KUBE_EXPORT CompositeGangSchedulingPolicy {
-  UnknownFields unknown_fields{};
   std::int32_t min_group_count = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const CompositeGangSchedulingPolicy& a, const CompositeGangSchedulingPolicy& b) { return EqualObjects(kType, &a, &b); }
@@ -178,11 +178,11 @@ struct KUBE_EXPORT CompositePodGroupTemplate {
   Box<CompositePodGroupSchedulingConstraints> scheduling_constraints{};
   Box<CompositeDisruptionMode> disruption_mode{};
   String priority_class_name{};
+  std::optional<std::int32_t> priority{};
   std::optional<String> preemption_policy{};
   List<PodGroupTemplate> pod_group_templates{};
   List<CompositePodGroupTemplate> composite_pod_group_templates{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
 
   static const TypeInfo kType;
   friend bool operator==(const CompositePodGroupTemplate& a, const CompositePodGroupTemplate& b) { return EqualObjects(kType, &a, &b); }
@@ -233,9 +233,9 @@ struct KUBE_EXPORT PodGroupSpec {
   List<PodGroupResourceClaim> resource_claims{};
   Box<DisruptionMode> disruption_mode{};
   String priority_class_name{};
+  std::optional<std::int32_t> priority{};
   std::optional<String> preemption_policy{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodGroupSpec& a, const PodGroupSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -286,8 +286,8 @@ struct KUBE_EXPORT WorkloadPodGroupBasicSchedulingPolicy {
 };
 
 struct KUBE_EXPORT WorkloadPodGroupGangSchedulingPolicy {
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> min_count{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const WorkloadPodGroupGangSchedulingPolicy& a, const WorkloadPodGroupGangSchedulingPolicy& b) { return EqualObjects(kType, &a, &b); }
@@ -351,8 +351,8 @@ struct KUBE_EXPORT WorkloadCompositePodGroupBasicSchedulingPolicy {
 };
 
 struct KUBE_EXPORT WorkloadCompositePodGroupGangSchedulingPolicy {
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> min_group_count{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const WorkloadCompositePodGroupGangSchedulingPolicy& a, const WorkloadCompositePodGroupGangSchedulingPolicy& b) { return EqualObjects(kType, &a, &b); }
@@ -405,9 +405,9 @@ struct KUBE_EXPORT CompositePodGroupSpec {
   Box<CompositePodGroupSchedulingConstraints> scheduling_constraints{};
   Box<CompositeDisruptionMode> disruption_mode{};
   String priority_class_name{};
+  std::optional<std::int32_t> priority{};
   std::optional<String> preemption_policy{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
 
   static const TypeInfo kType;
   friend bool operator==(const CompositePodGroupSpec& a, const CompositePodGroupSpec& b) { return EqualObjects(kType, &a, &b); }

@@ -21,11 +21,11 @@ namespace kube::scheduling::v1beta1 {
 
 struct KUBE_EXPORT PriorityClass {
   meta::v1::ObjectMeta metadata{};
+  std::int32_t value = 0;
+  bool global_default = false;
   String description{};
   std::optional<String> preemption_policy{};
   UnknownFields unknown_fields{};
-  std::int32_t value = 0;
-  bool global_default = false;
 
   static const TypeInfo kType;
   friend bool operator==(const PriorityClass& a, const PriorityClass& b) { return EqualObjects(kType, &a, &b); }
@@ -58,8 +58,8 @@ struct KUBE_EXPORT BasicSchedulingPolicy {
 };
 
 struct KUBE_EXPORT GangSchedulingPolicy {
-  UnknownFields unknown_fields{};
   std::int32_t min_count = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const GangSchedulingPolicy& a, const GangSchedulingPolicy& b) { return EqualObjects(kType, &a, &b); }
@@ -130,9 +130,9 @@ struct KUBE_EXPORT PodGroupTemplate {
   List<PodGroupResourceClaim> resource_claims{};
   Box<DisruptionMode> disruption_mode{};
   String priority_class_name{};
+  std::optional<std::int32_t> priority{};
   std::optional<String> preemption_policy{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodGroupTemplate& a, const PodGroupTemplate& b) { return EqualObjects(kType, &a, &b); }
@@ -146,8 +146,8 @@ struct KUBE_EXPORT CompositeBasicSchedulingPolicy {
 };
 
 struct KUBE_EXPORT CompositeGangSchedulingPolicy {
-  UnknownFields unknown_fields{};
   std::int32_t min_group_count = 0;
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const CompositeGangSchedulingPolicy& a, const CompositeGangSchedulingPolicy& b) { return EqualObjects(kType, &a, &b); }
@@ -199,11 +199,11 @@ struct KUBE_EXPORT CompositePodGroupTemplate {
   Box<CompositePodGroupSchedulingConstraints> scheduling_constraints{};
   Box<CompositeDisruptionMode> disruption_mode{};
   String priority_class_name{};
+  std::optional<std::int32_t> priority{};
   std::optional<String> preemption_policy{};
   List<PodGroupTemplate> pod_group_templates{};
   List<CompositePodGroupTemplate> composite_pod_group_templates{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
 
   static const TypeInfo kType;
   friend bool operator==(const CompositePodGroupTemplate& a, const CompositePodGroupTemplate& b) { return EqualObjects(kType, &a, &b); }
@@ -254,9 +254,9 @@ struct KUBE_EXPORT PodGroupSpec {
   List<PodGroupResourceClaim> resource_claims{};
   Box<DisruptionMode> disruption_mode{};
   String priority_class_name{};
+  std::optional<std::int32_t> priority{};
   std::optional<String> preemption_policy{};
   UnknownFields unknown_fields{};
-  std::optional<std::int32_t> priority{};
 
   static const TypeInfo kType;
   friend bool operator==(const PodGroupSpec& a, const PodGroupSpec& b) { return EqualObjects(kType, &a, &b); }

@@ -29,10 +29,10 @@ struct KUBE_EXPORT StorageClass {
   Map<String> parameters{};
   std::optional<String> reclaim_policy{};
   List<String> mount_options{};
+  std::optional<bool> allow_volume_expansion{};
   std::optional<String> volume_binding_mode{};
   List<core::v1::TopologySelectorTerm> allowed_topologies{};
   UnknownFields unknown_fields{};
-  std::optional<bool> allow_volume_expansion{};
 
   static const TypeInfo kType;
   friend bool operator==(const StorageClass& a, const StorageClass& b) { return EqualObjects(kType, &a, &b); }
@@ -69,19 +69,19 @@ struct KUBE_EXPORT VolumeAttachmentSpec {
 struct KUBE_EXPORT VolumeError {
   Time time{};
   String message{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> error_code{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const VolumeError& a, const VolumeError& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT VolumeAttachmentStatus {
+  bool attached = false;
   Map<String> attachment_metadata{};
   Box<VolumeError> attach_error{};
   Box<VolumeError> detach_error{};
   UnknownFields unknown_fields{};
-  bool attached = false;
 
   static const TypeInfo kType;
   friend bool operator==(const VolumeAttachmentStatus& a, const VolumeAttachmentStatus& b) { return EqualObjects(kType, &a, &b); }
@@ -116,18 +116,18 @@ struct KUBE_EXPORT TokenRequest {
 };
 
 struct KUBE_EXPORT CSIDriverSpec {
-  List<String> volume_lifecycle_modes{};
-  std::optional<String> fs_group_policy{};
-  List<TokenRequest> token_requests{};
-  std::optional<std::int64_t> node_allocatable_update_period_seconds{};
-  UnknownFields unknown_fields{};
   std::optional<bool> attach_required{};
   std::optional<bool> pod_info_on_mount{};
+  List<String> volume_lifecycle_modes{};
   std::optional<bool> storage_capacity{};
+  std::optional<String> fs_group_policy{};
+  List<TokenRequest> token_requests{};
   std::optional<bool> requires_republish{};
   std::optional<bool> se_linux_mount{};
+  std::optional<std::int64_t> node_allocatable_update_period_seconds{};
   std::optional<bool> service_account_token_in_secrets{};
   std::optional<bool> prevent_pod_scheduling_if_missing{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const CSIDriverSpec& a, const CSIDriverSpec& b) { return EqualObjects(kType, &a, &b); }
@@ -152,8 +152,8 @@ struct KUBE_EXPORT CSIDriverList {
 };
 
 struct KUBE_EXPORT VolumeNodeResources {
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> count{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const VolumeNodeResources& a, const VolumeNodeResources& b) { return EqualObjects(kType, &a, &b); }

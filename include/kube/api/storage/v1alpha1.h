@@ -44,19 +44,19 @@ struct KUBE_EXPORT VolumeAttachmentSpec {
 struct KUBE_EXPORT VolumeError {
   Time time{};
   String message{};
-  UnknownFields unknown_fields{};
   std::optional<std::int32_t> error_code{};
+  UnknownFields unknown_fields{};
 
   static const TypeInfo kType;
   friend bool operator==(const VolumeError& a, const VolumeError& b) { return EqualObjects(kType, &a, &b); }
 };
 
 struct KUBE_EXPORT VolumeAttachmentStatus {
+  bool attached = false;
   Map<String> attachment_metadata{};
   Box<VolumeError> attach_error{};
   Box<VolumeError> detach_error{};
   UnknownFields unknown_fields{};
-  bool attached = false;
 
   static const TypeInfo kType;
   friend bool operator==(const VolumeAttachmentStatus& a, const VolumeAttachmentStatus& b) { return EqualObjects(kType, &a, &b); }
