@@ -12,10 +12,18 @@ class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
   ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      Close();
+      fd_ = other.release();
+    }
+    return *this;
+  }
 
   int get() const { return fd_; }
+  // The caller closes it.
+  int release() { return std::exchange(fd_, -1); }
   // False where the system lost what was written.
   bool Close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
 

@@ -167,6 +167,32 @@ TEST(ResultTest, VoidIsOkByDefault) {
   r.value();
 }
 
+TEST(ResultTest, ChainsStepsUntilTheFirstError) {
+  const auto half = [](int n) -> Result<int> { return n % 2 == 0 ? Result<int>(n / 2) : Error::Invalid("odd"); };
+  const Result<int> twelve = 12;
+  EXPECT_EQ(*twelve.and_then(half).and_then(half), 3);
+  EXPECT_EQ(twelve.and_then(half).and_then(half).and_then(half).and_then(half).error().message(), "odd");
+  EXPECT_EQ(*twelve.transform([](int n) { return std::to_string(n); }), "12");
+  EXPECT_EQ(twelve.and_then([](int) -> Result<std::string> { return Error::Invalid("no"); }).error().message(), "no");
+  EXPECT_EQ(*twelve.and_then(half).and_then(half).and_then(half).or_else([](const Error&) { return Result<int>(-1); }), -1);
+  EXPECT_EQ(*twelve.or_else([](const Error&) { return Result<int>(-1); }), 12);
+  int seen = 0;
+  const Result<void> told = twelve.transform([&](int n) { seen = n; });
+  EXPECT_TRUE(told.ok());
+  EXPECT_EQ(seen, 12);
+  EXPECT_EQ(*told.transform([] { return 5; }).and_then([](int n) -> Result<int> { return n + 1; }), 6);
+  EXPECT_EQ(told.and_then([]() -> Result<int> { return Error::Invalid("bad"); }).error().message(), "bad");
+  EXPECT_TRUE(Result<void>(Error::Invalid("bad")).or_else([](const Error&) { return Result<void>(); }).ok());
+}
+
+TEST(ResultTest, ChainsMoveOnlyValues) {
+  Result<std::unique_ptr<int>> r = std::make_unique<int>(5);
+  const Result<int> sum = std::move(r).transform([](std::unique_ptr<int> p) { return *p + 1; });
+  EXPECT_EQ(*sum, 6);
+  Result<std::unique_ptr<int>> bad = Error::Invalid("bad");
+  EXPECT_EQ(**std::move(bad).or_else([](const Error&) -> Result<std::unique_ptr<int>> { return std::make_unique<int>(7); }), 7);
+}
+
 using ResultDeathTest = ::testing::Test;
 
 TEST(ResultDeathTest, ErrorOfAGoodResultAborts) {

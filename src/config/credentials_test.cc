@@ -95,7 +95,7 @@ TEST_F(CredentialsTest, UnknownAuthProvidersSayWhatToUseInstead) {
 
 class Contract12TokenFile : public CredentialsTest {
  protected:
-  Contract12TokenFile() { config_.token_file = folder_.Path("token"); }
+  Contract12TokenFile() { config_.token_file = folder_.At("token"); }
   void Write(const std::string& text) { folder_.Write("token", text); }
 };
 using Contract24No22 = Contract12TokenFile;
@@ -137,9 +137,9 @@ TEST_F(Contract12TokenFile, FirstReadingFillsTheMemory) {
 }
 
 TEST_F(Contract12TokenFile, NoFileAndNoTokenIsAnError) {
-  EXPECT_THAT(Problem(), AllOf(HasSubstr(folder_.Path("token")), HasSubstr("No such file")));
+  EXPECT_THAT(Problem(), AllOf(HasSubstr(folder_.At("token")), HasSubstr("No such file")));
   Write(" \n");
-  EXPECT_THAT(Problem(), AllOf(HasSubstr(folder_.Path("token")), HasSubstr("is empty")));
+  EXPECT_THAT(Problem(), AllOf(HasSubstr(folder_.At("token")), HasSubstr("is empty")));
   Write("two hunter2");
   EXPECT_THAT(Problem(), AllOf(HasSubstr("something else than one bearer token"), Not(HasSubstr("hunter2"))));
 }
@@ -173,7 +173,7 @@ TEST_F(Contract24No22, EmptyOrUnreadableFileKeepsThePreviousToken) {
   EXPECT_EQ(Header(source), "Bearer a");
   Write("garbage in hunter2");
   EXPECT_EQ(Header(source), "Bearer a");
-  EXPECT_THAT(log.text(), AllOf(HasSubstr("going on with the last one"), HasSubstr(folder_.Path("token")), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("going on with the last one"), HasSubstr(folder_.At("token")), Not(HasSubstr("hunter2"))));
   Write("b");  // and the next request has it, without another wait
   EXPECT_EQ(Header(source), "Bearer b");
 }
@@ -181,11 +181,11 @@ TEST_F(Contract24No22, EmptyOrUnreadableFileKeepsThePreviousToken) {
 TEST_F(Contract24No22, SymbolicLinkThatMovesIsFollowed) {
   folder_.Write("first", "a");
   folder_.Write("second", "b");
-  ASSERT_EQ(symlink("first", folder_.Path("token").c_str()), 0);  // as a volume of Kubernetes does it
+  ASSERT_EQ(symlink("first", folder_.At("token").c_str()), 0);  // as a volume of Kubernetes does it
   const auto source = Make();
   EXPECT_EQ(Header(source), "Bearer a");
-  ASSERT_EQ(symlink("second", folder_.Path("next").c_str()), 0);
-  ASSERT_EQ(rename(folder_.Path("next").c_str(), folder_.Path("token").c_str()), 0);
+  ASSERT_EQ(symlink("second", folder_.At("next").c_str()), 0);
+  ASSERT_EQ(rename(folder_.At("next").c_str(), folder_.At("token").c_str()), 0);
   clock_->Advance(seconds(51));
   EXPECT_EQ(Header(source), "Bearer b");
 }
@@ -383,7 +383,7 @@ TEST_F(Contract12Oidc, IssuersCaComesFromDataOrFile) {
   want_ca_ = TestCa().certificate_pem();
   settings_["idp-certificate-authority"] = folder_.Write("ca.pem", want_ca_);
   EXPECT_EQ(Header(MakeOidc()), "Bearer " + IdTokenUntil(hours(1)));
-  settings_["idp-certificate-authority"] = folder_.Path("missing");
+  settings_["idp-certificate-authority"] = folder_.At("missing");
   AppendBase64(want_ca_, settings_["idp-certificate-authority-data"]);
   EXPECT_EQ(Header(MakeOidc()), "Bearer " + IdTokenUntil(hours(1)));
 }
@@ -401,7 +401,7 @@ TEST_F(Contract12Oidc, ConfigThatCannotWork) {
   EXPECT_THAT(problem("client-id", ""), HasSubstr("client-id is missing"));
   EXPECT_THAT(problem("idp-certificate-authority-data", "%"), HasSubstr("base64"));
   EXPECT_THAT(problem("idp-certificate-authority-data", "YWJj"), HasSubstr("no PEM certificate"));
-  EXPECT_THAT(problem("idp-certificate-authority", folder_.Path("missing")), HasSubstr("missing"));
+  EXPECT_THAT(problem("idp-certificate-authority", folder_.At("missing")), HasSubstr("missing"));
   EXPECT_THAT(problem("idp-certificate-authority", folder_.Write("empty", "")), HasSubstr("is empty"));
 }
 

@@ -17,45 +17,12 @@
 #include <thread>
 #include <vector>
 
+#include "config/folder_test_util.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "kube/serve/certificate.h"
 
 namespace kube::internal {
-
-// A folder that goes away with the test.
-class TestFolder {
- public:
-  TestFolder() : path_(::testing::TempDir() + "kubexx-config-test-XXXXXX") { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
-  ~TestFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string Path(const std::string& name) const { return path_ + "/" + name; }
-  std::string Write(const std::string& name, std::string_view text, mode_t mode = 0600) const {
-    const std::string path = Path(name);
-    const std::string part = path + ".new";  // readers see the old text or the new one
-    std::ofstream(part, std::ios::binary) << text;
-    EXPECT_EQ(chmod(part.c_str(), mode), 0);
-    EXPECT_EQ(rename(part.c_str(), path.c_str()), 0);
-    return path;
-  }
-  std::string Read(const std::string& name) const {
-    std::ifstream in(Path(name), std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
-  bool Exists(const std::string& name) const { return std::filesystem::exists(Path(name)); }
-  void Remove(const std::string& name) const { std::filesystem::remove(Path(name)); }
-
- private:
-  std::string path_;
-};
 
 // Until it holds; for things that other processes do.
 inline bool Eventually(const std::function<bool()>& condition) {

@@ -485,7 +485,7 @@ TEST_F(Contract12Exec, InteractivePluginReadsStandardInput) {
 TEST_F(Contract12Exec, StandardErrorIsPassedThrough) {
   Script("echo 'please visit https://login.test' >&2\ncat output");
   Print(TokenAnswer("t"));
-  const int file = open(folder_.Path("stderr").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const int file = open(folder_.At("stderr").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   environment_.stderr_fd = file;
   EXPECT_EQ(Header(Make()), "Bearer t");
   close(file);
@@ -496,12 +496,12 @@ TEST_F(Contract12Exec, CommandIsFoundThroughPath) {
   Print(TokenAnswer("found"));
   const std::string old_path = getenv("PATH");
   exec_.command = "plugin";
-  setenv("PATH", (folder_.Path("missing") + ":.::" + folder_.path() + ":" + old_path).c_str(), 1);
+  setenv("PATH", (folder_.At("missing") + ":.::" + folder_.path() + ":" + old_path).c_str(), 1);
   EXPECT_EQ(Header(Make()), "Bearer found");
   setenv("PATH", ("." + old_path).c_str(), 1);  // relative parts are never looked at
   EXPECT_THAT(Header(Make()), HasSubstr("not found"));
   setenv("PATH", old_path.c_str(), 1);
-  chmod(folder_.Path("plugin").c_str(), 0600);
+  chmod(folder_.At("plugin").c_str(), 0600);
   setenv("PATH", (folder_.path() + ":" + old_path).c_str(), 1);
   EXPECT_THAT(Header(Make()), HasSubstr("not found"));
   setenv("PATH", old_path.c_str(), 1);
@@ -561,7 +561,7 @@ TEST_F(ExecFaultTest, EndsBySignal) {
 }
 
 TEST_F(ExecFaultTest, MissingFile) {
-  exec_.command = folder_.Path("nothing");
+  exec_.command = folder_.At("nothing");
   exec_.install_hint = "make it";
   ExpectFault("make it");
 }
@@ -635,7 +635,7 @@ TEST_F(ExecFaultTest, ConfigThatCannotWork) {
   EXPECT_THAT(problem(), HasSubstr("A=B"));
   exec_.env.clear();
   exec_.provide_cluster_info = true;
-  config_.tls.ca_file = folder_.Path("no-ca");
+  config_.tls.ca_file = folder_.At("no-ca");
   EXPECT_THAT(problem(), HasSubstr("no-ca"));
   exec_.provide_cluster_info = false;
   config_.auth_provider = std::make_shared<AuthProviderConfig>(AuthProviderConfig{.name = "oidc"});

@@ -16,51 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "config/folder_test_util.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "kube/config/load.h"
 
 namespace kube::internal {
-
-// A folder that goes with the test.
-class TestFolder {
- public:
-  TestFolder() {
-    const char* root = ::getenv("TMPDIR");
-    path_ = std::string(root != nullptr && *root != '\0' ? root : "/tmp") + "/kubexx-config-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "cannot make " << path_;
-  }
-  ~TestFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string At(const std::string& name) const { return path_ + "/" + name; }
-  // Makes its folders as well. Returns the path.
-  std::string Write(const std::string& name, std::string_view text) const {
-    const std::string path = At(name);
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
-  std::string Read(const std::string& name) const {
-    std::ifstream in(At(name), std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
-  bool Exists(const std::string& name) const { return std::filesystem::exists(At(name)); }
-  int Mode(const std::string& name) const {
-    struct stat status {};
-    return stat(At(name).c_str(), &status) == 0 ? static_cast<int>(status.st_mode & 07777) : -1;
-  }
-
- private:
-  std::string path_;
-};
 
 // Options whose environment is this one and whose service account is nowhere.
 inline LoadOptions OptionsWith(std::map<std::string, std::string> environment) {

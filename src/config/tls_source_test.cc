@@ -45,8 +45,8 @@ class TlsTest : public ::testing::Test {
     folder_.Write("tls.key", pair.key_pem);
   }
   void UseFiles() {
-    config_.tls.certificate_file = folder_.Path("tls.crt");
-    config_.tls.key_file = folder_.Path("tls.key");
+    config_.tls.certificate_file = folder_.At("tls.crt");
+    config_.tls.key_file = folder_.At("tls.key");
   }
 
   TestFolder folder_;
@@ -68,11 +68,11 @@ TEST_F(TlsTest, NothingMeansTheSystemsRoots) {
 TEST_F(TlsTest, DataCountsMoreThanFiles) {
   const serve::KeyPair pair = TestPair("me");
   config_.tls.ca_data = TestCa().certificate_pem();
-  config_.tls.ca_file = folder_.Path("missing");
+  config_.tls.ca_file = folder_.At("missing");
   config_.tls.certificate_data = pair.certificate_pem;
-  config_.tls.certificate_file = folder_.Path("missing");
+  config_.tls.certificate_file = folder_.At("missing");
   config_.tls.key_data = SecretString(pair.key_pem);
-  config_.tls.key_file = folder_.Path("missing");
+  config_.tls.key_file = folder_.At("missing");
   const auto source = Make();
   const auto material = source->Current();
   EXPECT_EQ(material->ca_pem, TestCa().certificate_pem());
@@ -217,7 +217,7 @@ TEST_F(Contract12CertificateRotation, HalfWrittenPairKeepsTheOld) {
   };
   folder_.Write("tls.crt", b.certificate_pem);  // the key has yet to come
   EXPECT_EQ(look(), before);
-  EXPECT_THAT(log.text(), AllOf(HasSubstr("does not belong to the certificate"), HasSubstr(folder_.Path("tls.key"))));
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("does not belong to the certificate"), HasSubstr(folder_.At("tls.key"))));
   folder_.Remove("tls.key");
   EXPECT_EQ(look(), before);
   folder_.Write("tls.key", "");
@@ -272,7 +272,7 @@ TEST_F(Contract12CertificateRotation, ManyThreadsSeeWholePairs) {
 using TlsFaultTest = TlsTest;
 
 TEST_F(TlsFaultTest, CaThatIsNone) {
-  config_.tls.ca_file = folder_.Path("ca.pem");
+  config_.tls.ca_file = folder_.At("ca.pem");
   EXPECT_THAT(Problem(), AllOf(HasSubstr("CA file"), HasSubstr(config_.tls.ca_file), HasSubstr("No such file")));
   const auto with = [&](const std::string& text) {
     folder_.Write("ca.pem", text);

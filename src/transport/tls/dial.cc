@@ -46,15 +46,6 @@ std::vector<Address> LookUp(const std::string& host, std::uint16_t port, int fla
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  Descriptor old(std::exchange(fd_, other.release()));
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
 void SetKeepAlive(int fd, const HttpTransportOptions& options) {
   const auto set = [&](int level, int name, int value) { (void)setsockopt(fd, level, name, &value, sizeof value); };
   const auto seconds = [](std::chrono::milliseconds time) {

@@ -19,30 +19,13 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "transport/curl/settings.h"
 #include "transport/tls/tls_socket.h"
 
 namespace kube::internal {
 
 using TimePoint = std::chrono::steady_clock::time_point;
-
-// A descriptor that is closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return fd_; }
-  int release() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
-
- private:
-  int fd_;
-};
 
 // What keeps a connection through firewalls, and finds out that the other side is gone.
 void SetKeepAlive(int fd, const HttpTransportOptions& options);
