@@ -125,6 +125,17 @@ void Simdjson(benchmark::State& state, bool managed_fields, std::uint64_t (*walk
   for (auto _ : state) benchmark::DoNotOptimize(walk(w.json_text));
 }
 
+// A pod out of a decoder shares everything with its copies; of one that was built by hand, lists and maps that have given out a reference
+// are copied (kube/value/shared.h).
+void CopyOfAPod(benchmark::State& state, bool by_hand) {
+  core::v1::Pod pod = MakePod(0, 1, true);
+  if (!by_hand) pod = FromJson<core::v1::Pod>(ToJson(pod).value()).value();
+  for (auto _ : state) {
+    core::v1::Pod copy = pod;
+    benchmark::DoNotOptimize(copy);
+  }
+}
+
 // Keeps the times for the ratios at the end.
 class Reporter : public benchmark::ConsoleReporter {
  public:
@@ -184,6 +195,8 @@ int Main(int argc, char** argv) {
     Register("json/kubexx" + tail, Kubexx, true, managed, false);
     Register("json/kubexx_interner" + tail, Kubexx, true, managed, true);
   }
+  benchmark::RegisterBenchmark("copy/decoded", CopyOfAPod, false);
+  benchmark::RegisterBenchmark("copy/built_by_hand", CopyOfAPod, true);
   Reporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
   fmt::print("\n");

@@ -11,6 +11,7 @@
 #include <kube/codec/patch.h>
 #include <kube/codec/protobuf.h>
 #include <kube/codec/yaml.h>
+#include <kube/kind.h>
 #include <kube/meta/dynamic_object.h>
 #include <kube/meta/registry.h>
 
@@ -66,13 +67,18 @@ void Optional() {
 void Sharing() {
   // [sharing]
   const Pod original = MakePod();
-  Pod copy = original;  // no allocation: long strings, lists and maps are shared
+  Pod copy = original;  // long strings, and what nobody has a reference into, are shared
   copy.metadata.labels["app"] = "api";
   copy.spec.containers[0].image = "example.com/api:2.0";
 
   bool untouched = original.metadata.labels["app"] == "web" && original.spec.containers[0].image == "example.com/web:1.4";
+
+  Container& web = copy.spec.containers[0];
+  const Pod before = copy;
+  web.image = "example.com/api:2.1";  // before.spec.containers[0].image is still 2.0
   // [end]
   Check(untouched, "a copy leaves the original alone");
+  Check(before.spec.containers[0].image == "example.com/api:2.0", "a reference does not write into a copy");
 
   // [reading]
   Pod pod = MakePod();
@@ -219,50 +225,21 @@ void Selecting(std::string_view pod_bytes) {
 }
 
 // [own]
-// A kind of your own: a struct whose fields start out as zero, and a table that names them.
+// A kind of your own: structs, and in one source file their tables. Kind, shape and place of each field follow from the member.
 struct CartItem {
   kube::String sku{};
   std::int32_t amount = 0;
-  kube::UnknownFields unknown_fields{};
-  static const kube::TypeInfo kType;
+  KUBE_TABLE(CartItem);
 };
 struct Cart {
   kube::meta::v1::ObjectMeta metadata{};
   kube::List<CartItem> items{};
-  kube::UnknownFields unknown_fields{};
-  static const kube::TypeInfo kType;
+  KUBE_TABLE(Cart);
 };
 
-const kube::FieldInfo kCartItemFields[] = {
-    {.json_name = "sku", .offset = offsetof(CartItem, sku), .number = 1, .kind = kube::FieldKind::kString},
-    {.json_name = "amount", .offset = offsetof(CartItem, amount), .number = 2, .kind = kube::FieldKind::kInt32},
-};
-const kube::TypeInfo CartItem::kType = {.name = "shop.v1.CartItem",
-                                        .fields = kCartItemFields,
-                                        .field_count = 2,
-                                        .size = sizeof(CartItem),
-                                        .unknown_offset = offsetof(CartItem, unknown_fields)};
-
-const kube::FieldInfo kCartFields[] = {
-    {.json_name = "metadata",
-     .type = &kube::meta::v1::ObjectMeta::kType,
-     .offset = offsetof(Cart, metadata),
-     .number = 1,
-     .kind = kube::FieldKind::kMessage},
-    {.json_name = "items",
-     .type = &CartItem::kType,
-     .offset = offsetof(Cart, items),
-     .number = 2,
-     .kind = kube::FieldKind::kMessage,
-     .shape = kube::FieldShape::kList},
-};
-const kube::KindInfo kCartKind = {.group = "shop.example.com", .version = "v1", .kind = "Cart", .resource = "carts", .namespaced = true};
-const kube::TypeInfo Cart::kType = {.name = "shop.v1.Cart",
-                                    .fields = kCartFields,
-                                    .field_count = 2,
-                                    .size = sizeof(Cart),
-                                    .unknown_offset = offsetof(Cart, unknown_fields),
-                                    .kind = &kCartKind};
+KUBE_DEFINE_TABLE(CartItem, "shop.v1.CartItem", KUBE_FIELD(CartItem, sku), KUBE_FIELD(CartItem, amount));
+KUBE_DEFINE_KIND(Cart, (.group = "shop.example.com", .version = "v1", .kind = "Cart", .resource = "carts", .namespaced = true),
+                 KUBE_FIELD(Cart, metadata), KUBE_FIELD(Cart, items));
 // [end]
 
 void Own() {

@@ -58,6 +58,7 @@
 #include "kube/control/predicate.h"
 #include "kube/control/reconcile.h"
 #include "kube/control/status.h"
+#include "kube/kind.h"
 #include "kube/meta/meta.h"
 #include "kube/queue/item_rate_limiter.h"
 #include "kube/queue/parallelize.h"

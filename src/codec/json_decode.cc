@@ -617,12 +617,14 @@ class JsonDecoder {
 }  // namespace internal
 
 Result<void> internal::DecodeJsonBytes(const TypeInfo& type, void* object, std::string_view text, const DecodeOptions& options) {
+  if (const std::string_view problem = TableProblem(type); !problem.empty()) return Error::Invalid(std::string(problem));
   JsonTokens tokens;
   if (auto r = tokens.Load(text, JsonTokens::BadBytes::kAsTheyAre); !r) return r;
   return JsonDecoder(tokens, options).Run(type, object);
 }
 
 Result<void> DecodeJson(const TypeInfo& type, void* object, std::string_view text, const DecodeOptions& options) {
+  if (const std::string_view problem = internal::TableProblem(type); !problem.empty()) return Error::Invalid(std::string(problem));
   internal::JsonTokens tokens;
   if (auto r = tokens.Load(text); !r) return r;
   return internal::JsonDecoder(tokens, options).Run(type, object);

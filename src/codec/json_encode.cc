@@ -166,6 +166,7 @@ class JsonEncoder {
 };
 
 Result<void> Encode(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format, JsonWriter::BadBytes bad_bytes) {
+  if (const std::string_view problem = TableProblem(type); !problem.empty()) return Error::Invalid(std::string(problem));
   std::size_t before = out.size();
   JsonEncoder encoder(out, format, bad_bytes);
   if (encoder.Struct(type, object, nullptr)) return {};

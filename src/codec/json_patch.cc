@@ -408,7 +408,9 @@ Result<Value> ApplyJsonPatch(const Value& document, const Value& patch, const Js
       return r.error().WithContext(Describe(i, operations[i]));
     }
   }
-  return application.Take();
+  Value out = application.Take();
+  out.Settle();  // operations wrote through references, and keep none
+  return out;
 }
 
 Value CreateJsonPatch(const Value& from, const Value& to) {

@@ -513,6 +513,7 @@ Result<ProtobufEnvelope> ParseProtobufEnvelope(std::string_view bytes) {
 }
 
 Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std::string_view bytes, const DecodeOptions& options) {
+  if (const std::string_view problem = internal::TableProblem(type); !problem.empty()) return Error::Invalid(std::string(problem));
   std::string_view message = bytes;
   if (HasProtobufEnvelope(bytes)) {
     auto envelope = ParseProtobufEnvelope(bytes);

@@ -229,6 +229,7 @@ class ProtobufEncoder {
 }  // namespace internal
 
 Result<void> EncodeProtobuf(const TypeInfo& type, const void* object, std::string& out, const ProtobufFormat& format) {
+  if (const std::string_view problem = internal::TableProblem(type); !problem.empty()) return Error::Invalid(std::string(problem));
   if (format.envelope && type.kind == nullptr) {
     return Error::Invalid(std::string(type.name) + " is no top-level kind: there is no envelope for it");
   }

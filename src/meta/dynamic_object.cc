@@ -193,7 +193,10 @@ List<OwnerReference> DynamicObject::owner_references() const {
   return out;
 }
 
-void DynamicObject::SetMetaValue(std::string_view field, Value value) { value_["metadata"][field] = std::move(value); }
+void DynamicObject::SetMetaValue(std::string_view field, Value value) {
+  internal::Unlent unlent(value_);
+  value_["metadata"][field] = unlent.Takes(std::move(value));
+}
 
 void DynamicObject::EraseMeta(std::string_view field) { RemoveNested({"metadata", field}); }
 
@@ -215,8 +218,14 @@ void DynamicObject::set_deletion_grace_period_seconds(std::optional<std::int64_t
   seconds ? SetMetaValue("deletionGracePeriodSeconds", *seconds) : EraseMeta("deletionGracePeriodSeconds");
 }
 
-void DynamicObject::set_label(std::string_view key, const String& value) { value_["metadata"]["labels"][key] = value; }
-void DynamicObject::set_annotation(std::string_view key, const String& value) { value_["metadata"]["annotations"][key] = value; }
+void DynamicObject::set_label(std::string_view key, const String& value) {
+  internal::Unlent unlent(value_);
+  value_["metadata"]["labels"][key] = value;
+}
+void DynamicObject::set_annotation(std::string_view key, const String& value) {
+  internal::Unlent unlent(value_);
+  value_["metadata"]["annotations"][key] = value;
+}
 
 void DynamicObject::set_finalizers(const List<String>& finalizers) {
   List<Value> items;
@@ -252,7 +261,7 @@ ObjectMeta DynamicObject::metadata() const {
 Result<void> DynamicObject::SetMetadata(const ObjectMeta& metadata) {
   Result<Value> value = ToValue(metadata);
   if (!value) return value.error().WithContext("metadata");
-  value_["metadata"] = *std::move(value);
+  value_.MutableObject().Set("metadata", *std::move(value));
   return {};
 }
 
@@ -307,14 +316,16 @@ Result<void> DynamicObject::SetNested(KeyPath path, Value value) {
     look = look->Find(key);
     ++depth;
   }
+  internal::Unlent unlent(value_);
   Value* at = &value_;
   for (std::string_view key : path) at = &(*at)[key];
-  *at = std::move(value);
+  *at = unlent.Takes(std::move(value));
   return {};
 }
 
 bool DynamicObject::RemoveNested(KeyPath path) {
   if (path.size() == 0 || FindNested(path) == nullptr) return false;
+  internal::Unlent unlent(value_);
   return RemoveAt(value_, &*path.begin(), &*path.begin() + path.size());
 }
 

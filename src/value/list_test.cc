@@ -14,16 +14,29 @@ namespace kube {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::FullNode;
 using testing::InThreads;
 using testing::kLongText;
 using testing::kOtherLongText;
 using testing::Leaf;
+using testing::Node;
 
 static_assert(sizeof(List<String>) == sizeof(void*) && sizeof(List<Leaf>) == sizeof(void*));
 
 template <typename T>
 const T& Const(const T& value) {
   return value;
+}
+
+// An equal node that shares no block with the original.
+Node FromScratch(const Node& node) {
+  Node out = node;
+  for (Leaf& leaf : out.leaves) leaf.name = String(leaf.name);
+  out.box.Mutable();
+  for (const auto& [key, value] : Map<String>(out.labels)) out.labels[key] = value;
+  for (const auto& [key, value] : Map<Leaf>(out.leaf_by_name)) out.leaf_by_name[key] = value;
+  for (Leaf& leaf : out.child.Mutable().leaves) leaf.name = String(leaf.name);
+  return out;
 }
 
 TEST(ListTest, IsEmptyByDefaultAndAllZeroBytes) {
@@ -245,6 +258,123 @@ TEST(ListTest, LastOwnerOnAnotherThreadDestroysTheElements) {
     original.clear();
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+// The promise of README: a copy never changes when the original does.
+TEST(LentTest, AReferenceTakenBeforeACopyDoesNotWriteIntoIt) {
+  Node node = FullNode();
+  Leaf& leaf = node.leaves[0];
+  Leaf& boxed = node.box.Mutable();
+  String& label = node.labels["app"];
+  Leaf& mapped = node.leaf_by_name["a"];
+  List<Leaf>& inner = node.child.Mutable().leaves;
+  inner.push_back({.name = "first"});
+  Leaf& deep = inner.back();
+  const Node before = node;
+  const Node expected = FromScratch(node);
+  leaf.name = boxed.name = label = mapped.name = deep.name = "changed";
+  EXPECT_EQ(before, expected);
+  EXPECT_EQ(Const(node).leaves[0].name, "changed");
+  EXPECT_EQ(Const(node).child->leaves.back().name, "changed");
+}
+
+TEST(LentTest, IteratorsAndEmplacedElementsCountToo) {
+  List<String> list = {"a", "b"};
+  auto it = list.begin();
+  const List<String> first = list;
+  *it = "x";
+  String& last = list.emplace_back("c");
+  const List<String> second = list;
+  last = "y";
+  EXPECT_THAT(first, ElementsAre("a", "b"));
+  EXPECT_THAT(second, ElementsAre("x", "b", "c"));
+}
+
+TEST(LentTest, ACopyOfWhatWasLentIsCheapAgain) {
+  List<Leaf> list = {{.name = "a"}};
+  list[0].name = "b";
+  const List<Leaf> copy = list;
+  EXPECT_FALSE(copy.SharesWith(list));
+  const List<Leaf> again = copy;
+  EXPECT_TRUE(again.SharesWith(copy));
+}
+
+TEST(LentTest, WritesThatGiveOutNoReferenceKeepSharing) {
+  List<Leaf> list;
+  list.push_back({.name = "a"});
+  list.insert(0, {.name = "b"});
+  list.erase(1);
+  list.Replace(0, {.name = "c"});
+  EXPECT_TRUE(List<Leaf>(list).SharesWith(list));
+  Map<Leaf> map;
+  map.Set("a", {.name = "a"});
+  map.Set("a", {.name = "b"});
+  map.Append("b", {.name = "c"});
+  map.Erase("a");
+  EXPECT_TRUE(Map<Leaf>(map).SharesWith(map));
+  const Box<Leaf> box = Leaf{.name = "a"};
+  EXPECT_TRUE(Box<Leaf>(box).SharesWith(box));
+}
+
+// The block of the outer list is another one after it has grown, that of the inner list is not.
+TEST(LentTest, AReferenceIntoAnElementOutlivesTheGrowthOfItsList) {
+  List<Node> nodes = {Node{}};
+  Node& node = nodes[0];
+  node.texts.push_back("a");
+  String& text = node.texts[0];
+  for (int i = 0; i < 20; ++i) nodes.push_back({});
+  const List<Node> before = nodes;
+  text = "changed";
+  EXPECT_EQ(before[0].texts[0], "a");
+}
+
+TEST(LentTest, AReferenceIntoAMovedElementCountsToo) {
+  Node node;
+  node.texts.push_back("a");
+  String& text = node.texts[0];
+  List<Node> nodes;
+  nodes.push_back(std::move(node));
+  Map<List<Node>> map;
+  map.Set("nodes", std::move(nodes));
+  const Map<List<Node>> before = map;
+  text = "changed";
+  EXPECT_EQ(before["nodes"][0].texts[0], "a");
+  Node other;
+  String& label = other.labels["app"];
+  const Box<Node> box = std::move(other);
+  const Box<Node> copy = box;
+  label = "changed";
+  EXPECT_EQ(copy->labels["app"], "");
+}
+
+TEST(LentTest, SettleMakesCopiesShareAtEveryDepth) {
+  Node node = FullNode();
+  node.child.Mutable().leaves.emplace_back().name = "a";
+  node.leaf_by_name["a"].name = "b";
+  EXPECT_TRUE(internal::HoldsLent(node));
+  internal::Settle(node);
+  EXPECT_FALSE(internal::HoldsLent(node));
+  const Node copy = node;
+  EXPECT_TRUE(copy.child.SharesWith(node.child));
+  EXPECT_TRUE(copy.leaf_by_name.SharesWith(node.leaf_by_name));
+  EXPECT_FALSE(Const(node).child->leaves.HoldsLent());
+}
+
+TEST(LentTest, UnlentForgetsOnlyWhatItsOwnScopeLent) {
+  Node node;
+  {
+    internal::Unlent unlent(node);
+    node.labels["a"] = "b";
+  }
+  EXPECT_FALSE(internal::HoldsLent(node));
+  String& label = node.labels["a"];
+  {
+    internal::Unlent unlent(node);
+    node.labels["c"] = "d";
+  }
+  const Node before = node;
+  label = "changed";
+  EXPECT_EQ(before.labels["a"], "b");
 }
 
 }  // namespace

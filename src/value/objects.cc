@@ -34,11 +34,49 @@ void DestroyField(const FieldInfo& field, char* at) noexcept {
   });
 }
 
+// Calls f(element) for each struct in the block of a list or map of structs.
+template <typename F>
+void ForEachStruct(const FieldInfo& field, ArrayRep* rep, F f) {
+  const bool map = field.shape == FieldShape::kMap;
+  const std::size_t stride = map ? EntrySize(field) : field.type->size;
+  char* at = rep->data() + (map ? kEntryValueOffset : 0);
+  for (std::uint32_t i = 0; i < rep->size; ++i, at += stride) f(at);
+}
+
+void CopyLentArray(const FieldInfo& field, char* to, const char* from) {
+  ArrayRep* rep = Array(from);
+  const bool map = field.shape == FieldShape::kMap;
+  if (field.kind != FieldKind::kMessage) {
+    return WithScalarType(field.kind, [&](auto t) {
+      using T = typename decltype(t)::type;
+      if (map) {
+        new (to) Map<T>(Read<Map<T>>(from));
+      } else {
+        new (to) List<T>(Read<List<T>>(from));
+      }
+    });
+  }
+  if (!map) {
+    Write<ArrayRep*>(to) = CopyStructArray(rep, rep->size, *field.type);
+    return;
+  }
+  const std::size_t stride = EntrySize(field);
+  ArrayRep* fresh = NewArray(rep->size, stride);
+  for (; fresh->size < rep->size; ++fresh->size) {
+    char* entry = fresh->data() + stride * fresh->size;
+    const char* old = rep->data() + stride * fresh->size;
+    new (entry) String(Read<String>(old));
+    CopyObject(*field.type, entry + kEntryValueOffset, old + kEntryValueOffset);
+  }
+  Write<ArrayRep*>(to) = fresh;
+}
+
 void CopyField(const FieldInfo& field, char* to, const char* from) {
   switch (field.shape) {
     case FieldShape::kList:
     case FieldShape::kMap: {
       ArrayRep* rep = Array(from);
+      if (rep != nullptr && rep->lent != 0) return CopyLentArray(field, to, from);
       if (rep != nullptr) rep->refs.Increment();
       Write<ArrayRep*>(to) = rep;
       return;
@@ -46,8 +84,7 @@ void CopyField(const FieldInfo& field, char* to, const char* from) {
     case FieldShape::kOptional:
       if (field.kind == FieldKind::kMessage) {
         BoxRep* rep = BoxOf(from);
-        if (rep != nullptr) rep->refs.Increment();
-        Write<BoxRep*>(to) = rep;
+        Write<BoxRep*>(to) = rep == nullptr ? nullptr : ShareBox(rep, *field.type);
         return;
       }
       WithScalarType(field.kind, [&](auto t) {
@@ -145,6 +182,39 @@ void CopyObject(const TypeInfo& type, void* raw, const void* object) {
 void DestroyObject(const TypeInfo& type, void* object) noexcept {
   for (const FieldInfo& field : type) DestroyField(field, At(object, field));
   if (UnknownFields* unknown = UnknownOf(type, object)) std::destroy_at(unknown);
+}
+
+bool StructHoldsLent(const TypeInfo& type, const void* object) {
+  for (const FieldInfo& field : type) {
+    const char* at = At(object, field);
+    if (field.shape == FieldShape::kList || field.shape == FieldShape::kMap) {
+      if (const ArrayRep* rep = Array(at); rep != nullptr && rep->lent != 0) return true;
+    } else if (field.kind == FieldKind::kInline || (field.kind == FieldKind::kMessage && field.shape == FieldShape::kPlain)) {
+      if (StructHoldsLent(*field.type, at)) return true;
+    } else if (field.kind == FieldKind::kMessage) {
+      if (const BoxRep* rep = BoxOf(at); rep != nullptr && rep->lent != 0) return true;
+    }
+  }
+  return false;
+}
+
+void SettleStruct(const TypeInfo& type, void* object) {
+  for (const FieldInfo& field : type) {
+    char* at = At(object, field);
+    if (field.shape == FieldShape::kList || field.shape == FieldShape::kMap) {
+      ArrayRep* rep = Array(at);
+      if (rep == nullptr || rep->lent == 0) continue;
+      rep->lent = 0;
+      if (field.kind == FieldKind::kMessage) ForEachStruct(field, rep, [&](char* element) { SettleStruct(*field.type, element); });
+    } else if (field.kind == FieldKind::kInline || (field.kind == FieldKind::kMessage && field.shape == FieldShape::kPlain)) {
+      SettleStruct(*field.type, at);
+    } else if (field.kind == FieldKind::kMessage) {
+      BoxRep* rep = BoxOf(at);
+      if (rep == nullptr || rep->lent == 0) continue;
+      rep->lent = 0;
+      SettleStruct(*field.type, rep->data());
+    }
+  }
 }
 
 }  // namespace internal

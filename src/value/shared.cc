@@ -56,4 +56,16 @@ BoxRep* CopyBox(BoxRep* rep, const TypeInfo& type) {
   return fresh;
 }
 
+ArrayRep* ShareStructArray(ArrayRep* rep, const TypeInfo& type) {
+  if (rep->lent != 0) return CopyStructArray(rep, rep->size, type);
+  rep->refs.Increment();
+  return rep;
+}
+
+BoxRep* ShareBox(BoxRep* rep, const TypeInfo& type) {
+  if (rep->lent != 0) return CopyBox(rep, type);
+  rep->refs.Increment();
+  return rep;
+}
+
 }  // namespace kube::internal

@@ -148,6 +148,7 @@ inline Node FullNode() {
   n.leaf_by_name["x"].name = kLongText;
   n.child.Mutable().text = kLongText;
   n.unknown_fields.set_json(R"("future":{"field":true})");
+  internal::Settle(n);  // as a decoder would have made it
   return n;
 }
 

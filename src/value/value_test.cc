@@ -120,5 +120,19 @@ TEST(ValueTest, CopiesMayBeReadWrittenAndDroppedFromManyThreads) {
   EXPECT_EQ(source["a"]["b"].string_value(), kLongText);
 }
 
+TEST(ValueTest, AReferenceTakenBeforeACopyDoesNotWriteIntoIt) {
+  Value value = Value::Object({{"spec", Value::Object({{"items", Value::Array({1, 2})}})}});
+  Value& replicas = value["spec"]["replicas"];
+  Value& first = value["spec"]["items"].MutableList()[0];
+  const Value before = value;
+  replicas = 3;
+  first = "changed";
+  EXPECT_TRUE(before["spec"]["replicas"].is_null());
+  EXPECT_EQ(before["spec"]["items"], Value::Array({1, 2}));
+  EXPECT_EQ(std::as_const(value)["spec"]["items"], Value::Array({"changed", 2}));
+  value.Settle();
+  EXPECT_TRUE(Value(value).object().SharesWith(std::as_const(value).object()));
+}
+
 }  // namespace
 }  // namespace kube

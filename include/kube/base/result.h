@@ -4,6 +4,13 @@
 //   if (!pod) return pod.error();       // or: pod.error().WithContext("read the owner")
 //   Use(*pod);
 //
+// Steps that need each other's values, as a chain that ends with the first error:
+//
+//   return client.Get<Pod>(ctx, key)
+//       .transform([](const Pod& pod) { return pod.spec.node_name; })                     // of the value
+//       .and_then([&](const String& node) { return client.Get<Node>(ctx, {"", node}); })  // a step that may fail, too
+//       .or_else([](const Error& e) -> Result<Node> { return IsNotFound(e) ? Result<Node>(Node{}) : e; });
+//
 // A subset of std::expected's names plus ok(), so that it can become std::expected one day. Programs that prefer exceptions
 // call value(), which throws ErrorException.
 #pragma once
@@ -26,6 +33,17 @@ namespace internal {
 template <typename U, typename T>
 concept ResultSource =
     !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, Result<T>> && std::is_convertible_v<U&&, T>;
+
+// What f(args...) gives, in a Result.
+template <typename F, typename... Args>
+auto ResultOf(F&& f, Args&&... args) -> Result<std::remove_cvref_t<std::invoke_result_t<F, Args...>>> {
+  if constexpr (std::is_void_v<std::invoke_result_t<F, Args...>>) {
+    std::forward<F>(f)(std::forward<Args>(args)...);
+    return {};
+  } else {
+    return std::forward<F>(f)(std::forward<Args>(args)...);
+  }
+}
 
 }  // namespace internal
 
@@ -79,6 +97,38 @@ class [[nodiscard]] Result {
     return *e;
   }
 
+  // f(value), which is a Result of any type; the error where there is no value.
+  template <typename F>
+  auto and_then(F&& f) const& -> std::invoke_result_t<F, const T&> {
+    if (!ok()) return error();
+    return std::forward<F>(f)(**this);
+  }
+  template <typename F>
+  auto and_then(F&& f) && -> std::invoke_result_t<F, T&&> {
+    if (!ok()) return error();
+    return std::forward<F>(f)(std::move(**this));
+  }
+  // f(value) in a Result; f may return nothing.
+  template <typename F>
+  auto transform(F&& f) const& -> decltype(internal::ResultOf(std::forward<F>(f), std::declval<const T&>())) {
+    if (!ok()) return error();
+    return internal::ResultOf(std::forward<F>(f), **this);
+  }
+  template <typename F>
+  auto transform(F&& f) && -> decltype(internal::ResultOf(std::forward<F>(f), std::declval<T&&>())) {
+    if (!ok()) return error();
+    return internal::ResultOf(std::forward<F>(f), std::move(**this));
+  }
+  // The value, or f(error), which is a Result of the same type.
+  template <typename F>
+  Result or_else(F&& f) const& {
+    return ok() ? *this : Result(std::forward<F>(f)(error()));
+  }
+  template <typename F>
+  Result or_else(F&& f) && {
+    return ok() ? std::move(*this) : Result(std::forward<F>(f)(error()));
+  }
+
  private:
   std::variant<T, Error> state_;
 };
@@ -101,6 +151,22 @@ class [[nodiscard]] Result<void> {
   const Error& error() const {
     if (!error_) internal::AbortNoError();
     return *error_;
+  }
+
+  // As those of Result<T>; f has no argument.
+  template <typename F>
+  auto and_then(F&& f) const -> std::invoke_result_t<F> {
+    if (!ok()) return error();
+    return std::forward<F>(f)();
+  }
+  template <typename F>
+  auto transform(F&& f) const -> decltype(internal::ResultOf(std::forward<F>(f))) {
+    if (!ok()) return error();
+    return internal::ResultOf(std::forward<F>(f));
+  }
+  template <typename F>
+  Result or_else(F&& f) const {
+    return ok() ? *this : Result(std::forward<F>(f)(error()));
   }
 
  private:

@@ -232,7 +232,11 @@ class SharedInformer : public internal::InformerBase {
   }
   // Changes every object before it is cached: to drop what nobody here reads. Before Start. Errors: kInvalid after it.
   Result<void> Transform(std::function<Result<void>(T&)> transform) const {
-    return SetTransform([f = std::move(transform)](void* object) { return f(*static_cast<T*>(object)); });
+    return SetTransform([f = std::move(transform)](void* raw) {
+      T& object = *static_cast<T*>(raw);
+      internal::Unlent unlent(object);  // copies of what the cache holds stay cheap
+      return f(object);
+    });
   }
 
  private:

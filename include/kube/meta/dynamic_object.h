@@ -71,13 +71,17 @@ class KUBE_EXPORT DynamicObject {
   Value& operator[](std::string_view key) { return value_[key]; }
   friend bool operator==(const DynamicObject&, const DynamicObject&) = default;
 
+  // For the engines: see kube/value/shared.h.
+  bool HoldsLent() const { return value_.HoldsLent(); }
+  void Settle() { value_.Settle(); }
+
   // ---- What it is ----
   const String& api_version() const { return value_["apiVersion"].string_value(); }
   const String& kind() const { return value_["kind"].string_value(); }
   // A malformed apiVersion reads as none.
   Gvk gvk() const;
-  void set_api_version(String api_version) { value_["apiVersion"] = std::move(api_version); }
-  void set_kind(String kind) { value_["kind"] = std::move(kind); }
+  void set_api_version(String api_version) { value_.MutableObject().Set("apiVersion", std::move(api_version)); }
+  void set_kind(String kind) { value_.MutableObject().Set("kind", std::move(kind)); }
   void set_gvk(const Gvk& gvk);
 
   // ---- Metadata ----

@@ -21,6 +21,7 @@ namespace kube {
 
 // One term: field=value or field!=value.
 struct FieldRequirement {
+  static constexpr bool kMovesByBytes = true;  // a List holds them
   String field;
   String value;
   bool negated = false;

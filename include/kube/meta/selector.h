@@ -45,6 +45,8 @@ KUBE_EXPORT std::string_view ToString(SelectorOperator op);
 // One term of a Selector. Always valid: made by Create only.
 class KUBE_EXPORT LabelRequirement {
  public:
+  static constexpr bool kMovesByBytes = true;  // a List holds them
+
   // Fails where the key or a value breaks the rules for labels (validation.h), or where the operator wants another number of values:
   // (not) equals one, (not) in at least one, exists none, greater and less one integer of 64 bits.
   static Result<LabelRequirement> Create(String key, SelectorOperator op, List<String> values);

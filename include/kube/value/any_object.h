@@ -17,9 +17,8 @@ class AnyObject {
   AnyObject() noexcept = default;
   // An object with default values.
   explicit AnyObject(const TypeInfo& type) : type_(&type), rep_(internal::NewBox(type.size)) {}
-  AnyObject(const AnyObject& other) noexcept : type_(other.type_), rep_(other.rep_) {
-    if (rep_ != nullptr) rep_->refs.Increment();
-  }
+  AnyObject(const AnyObject& other)
+      : type_(other.type_), rep_(other.rep_ == nullptr ? nullptr : internal::ShareBox(other.rep_, *other.type_)) {}
   AnyObject(AnyObject&& other) noexcept : type_(std::exchange(other.type_, nullptr)), rep_(std::exchange(other.rep_, nullptr)) {}
   AnyObject& operator=(AnyObject other) noexcept {
     std::swap(type_, other.type_);
@@ -41,7 +40,14 @@ class AnyObject {
       internal::ReleaseBox(rep_, *type_);
       rep_ = fresh;
     }
+    rep_->lent = 1;
     return rep_->data();
+  }
+  // Nobody writes through an earlier mutable_data() any more: copies share the object.
+  void Settle() {
+    if (rep_ == nullptr || rep_->lent == 0) return;
+    rep_->lent = 0;
+    internal::SettleStruct(*type_, rep_->data());
   }
   // The object as its C++ type, or null where it is of another type.
   template <Described T>

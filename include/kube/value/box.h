@@ -4,7 +4,7 @@
 //   pod.spec.security_context.Mutable().run_as_user = 1000;               // makes it present and private, then writes
 //
 // Reading never makes it present, writing always says so; that is why `->` is read-only.
-// Thread safety: as List.
+// Copies, threads: as List.
 #pragma once
 
 #include <utility>
@@ -16,11 +16,14 @@ namespace kube {
 template <typename T>
 class Box {
  public:
+  static constexpr bool kMovesByBytes = true;
+
   Box() noexcept = default;
-  Box(T object) { Mutable() = std::move(object); }  // NOLINT(google-explicit-constructor)
-  Box(const Box& other) noexcept : rep_(other.rep_) {
-    if (rep_ != nullptr) rep_->refs.Increment();
+  Box(T object) : rep_(internal::NewBox(sizeof(T))) {  // NOLINT(google-explicit-constructor)
+    if (internal::HoldsLent(object)) rep_->lent = 1;
+    *reinterpret_cast<T*>(rep_->data()) = std::move(object);
   }
+  Box(const Box& other) : rep_(other.rep_ == nullptr ? nullptr : internal::ShareBox(other.rep_, T::kType)) {}
   Box(Box&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
   // By value: `b.Mutable().child = b` copies b before it writes, so a Box never comes to hold itself.
   Box& operator=(Box other) noexcept {
@@ -47,10 +50,19 @@ class Box {
       internal::ReleaseBox(rep_, T::kType);
       rep_ = fresh;
     }
+    rep_->lent = 1;
     return *reinterpret_cast<T*>(rep_->data());
   }
   void reset() { Box().swap(*this); }
   void swap(Box& other) noexcept { std::swap(rep_, other.rep_); }
+
+  // For the engines: see shared.h.
+  bool HoldsLent() const { return rep_ != nullptr && rep_->lent != 0; }
+  void Settle() {
+    if (!HoldsLent()) return;
+    rep_->lent = 0;
+    internal::SettleStruct(T::kType, rep_->data());
+  }
 
   // True where both refer to the very same object.
   bool SharesWith(const Box& other) const { return rep_ != nullptr && rep_ == other.rep_; }

@@ -19,6 +19,7 @@ namespace kube {
 // Thread safety: as String.
 class KUBE_EXPORT IntOrString {
  public:
+  static constexpr bool kMovesByBytes = true;
   IntOrString() noexcept = default;
   IntOrString(std::int32_t value) noexcept : int_(value) {}                     // NOLINT(google-explicit-constructor)
   IntOrString(String text) noexcept : text_(std::move(text)), is_string_(1) {}  // NOLINT(google-explicit-constructor)

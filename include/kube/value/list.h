@@ -4,7 +4,18 @@
 //   for (const Container& c : std::as_const(pod.spec.containers)) ...
 //
 // Copying a List is one atomic increment; the first write to a copy makes it private ("detaches"). Non-const access (operator[], begin)
-// counts as a write: read through a const reference where it matters. References and iterators die with the next write.
+// counts as a write: read through a const reference where it matters. References and iterators die with the next push_back, insert, erase
+// or reserve.
+//
+// A copy never changes when the original does, also not through a reference that was taken before:
+//
+//   Container& c = pod.spec.containers[0];
+//   Pod before = pod;
+//   c.image = "nginx:2";                            // before.spec.containers[0].image is what it was
+//
+// The price: a List that has given out a reference for writing is copied element by element from then on; its copies are cheap again.
+//
+// Elements: String, numbers, bool, List, Map, Value, Time, Quantity and the like, and structs that have a table. Not std::string.
 //
 // Thread safety: as std::vector; copies that share their elements may be used from different threads.
 #pragma once
@@ -22,6 +33,7 @@ class List {
   using value_type = T;
   using iterator = T*;
   using const_iterator = const T*;
+  static constexpr bool kMovesByBytes = true;
 
   List() noexcept = default;
   List(std::initializer_list<T> items) {
@@ -33,11 +45,9 @@ class List {
   List(It first, It last) {
     for (; first != last; ++first) push_back(T(*first));
   }
-  List(const List& other) noexcept : rep_(other.rep_) {
-    if (rep_ != nullptr) rep_->refs.Increment();
-  }
+  List(const List& other) : rep_(Share(other.rep_)) {}
   List(List&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
-  List& operator=(const List& other) noexcept {
+  List& operator=(const List& other) {
     List copy(other);
     std::swap(rep_, copy.rep_);
     return *this;
@@ -58,13 +68,16 @@ class List {
   const T* cend() const { return end(); }
   T* begin() {
     Detach(size());
-    return rep_ == nullptr ? nullptr : Data();
+    if (rep_ == nullptr) return nullptr;
+    rep_->lent = 1;
+    return Data();
   }
   T* end() { return begin() + size(); }
   // Requires: i < size().
   const T& operator[](std::size_t i) const { return Data()[i]; }
   T& operator[](std::size_t i) {
     Detach(size());
+    rep_->lent = 1;
     return Data()[i];
   }
   const T& front() const { return (*this)[0]; }
@@ -75,17 +88,20 @@ class List {
   // By value, so that an element of this very list may be passed.
   void push_back(T item) {
     Grow(size() + 1);
+    if (internal::HoldsLent(item)) rep_->lent = 1;
     new (Data() + rep_->size) T(std::move(item));
     ++rep_->size;
   }
   template <typename... Args>
   T& emplace_back(Args&&... args) {
     push_back(T{std::forward<Args>(args)...});
+    rep_->lent = 1;
     return Data()[rep_->size - 1];
   }
   // Requires: i <= size().
   void insert(std::size_t i, T item) {
     Grow(size() + 1);
+    if (internal::HoldsLent(item)) rep_->lent = 1;
     MoveBytes(Data() + i + 1, Data() + i, size() - i);
     new (Data() + i) T(std::move(item));
     ++rep_->size;
@@ -115,6 +131,20 @@ class List {
     if (n > size()) Detach(n);
   }
   void swap(List& other) noexcept { std::swap(rep_, other.rep_); }
+  // As (*this)[i] = item, without a reference that lives on. Requires: i < size().
+  void Replace(std::size_t i, T item) {
+    Detach(size());
+    if (internal::HoldsLent(item)) rep_->lent = 1;
+    Data()[i] = std::move(item);
+  }
+
+  // For the engines: see shared.h.
+  bool HoldsLent() const { return rep_ != nullptr && rep_->lent != 0; }
+  void Settle() {
+    if (!HoldsLent()) return;
+    rep_->lent = 0;
+    for (std::size_t i = 0; i < rep_->size; ++i) internal::Settle(Data()[i]);
+  }
 
   // True where both refer to the very same elements.
   bool SharesWith(const List& other) const { return rep_ != nullptr && rep_ == other.rep_; }
@@ -157,30 +187,46 @@ class List {
     }
     bool alone = rep_->refs.IsOne();
     if (alone && capacity <= rep_->capacity) return;
-    internal::ArrayRep* fresh = Copy(alone, capacity);
+    internal::ArrayRep* fresh = Copy(rep_, alone, capacity);
     if (alone) {
+      fresh->lent = rep_->lent;   // a reference into an element of an element is still good
       internal::FreeBlock(rep_);  // its elements were moved, byte by byte
     } else {
       Release(rep_);
     }
     rep_ = fresh;
   }
-  internal::ArrayRep* Copy(bool may_move, std::size_t capacity) {
-    if (capacity < size()) capacity = size();
+  static internal::ArrayRep* Copy(internal::ArrayRep* rep, bool may_move, std::size_t capacity) {
+    if (capacity < rep->size) capacity = rep->size;
     if constexpr (Described<T>) {
-      if (!may_move) return internal::CopyStructArray(rep_, capacity, T::kType);
+      if (!may_move) return internal::CopyStructArray(rep, capacity, T::kType);
     }
     internal::ArrayRep* fresh = internal::NewArray(capacity, sizeof(T));
-    fresh->size = rep_->size;
+    fresh->size = rep->size;
     T* to = reinterpret_cast<T*>(fresh->data());
+    const T* from = reinterpret_cast<const T*>(rep->data());
     if (may_move || std::is_trivially_copyable_v<T>) {
-      MoveBytes(to, Data(), rep_->size);
+      MoveBytes(to, from, rep->size);
     } else {
-      for (std::size_t i = 0; i < rep_->size; ++i) new (to + i) T(Data()[i]);
+      for (std::size_t i = 0; i < rep->size; ++i) new (to + i) T(from[i]);
     }
     return fresh;
   }
+  static internal::ArrayRep* Share(internal::ArrayRep* rep) {
+    if (rep == nullptr) return nullptr;
+    if constexpr (Described<T>) {
+      return internal::ShareStructArray(rep, T::kType);
+    } else {
+      if (rep->lent != 0) return Copy(rep, false, rep->size);
+      rep->refs.Increment();
+      return rep;
+    }
+  }
   static void Release(internal::ArrayRep* rep) noexcept {
+    static_assert(
+        internal::MovesByBytes<T>(),
+        "kube::List<T> and kube::Map<T>: T has to be a field type of kubexx (kube::String instead of std::string, kube::List instead "
+        "of std::vector, ...) or a struct that has a table (static const kube::TypeInfo kType)");
     if (rep == nullptr) return;
     if constexpr (Described<T>) {
       internal::ReleaseStructArray(rep, T::kType);

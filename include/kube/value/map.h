@@ -20,6 +20,10 @@ template <typename V>
 struct MapEntry {
   String key;
   V value{};
+
+  static constexpr bool kMovesByBytes = internal::MovesByBytes<V>();
+  bool HoldsLent() const { return internal::HoldsLent(value); }
+  void Settle() { internal::Settle(value); }
   friend bool operator==(const MapEntry&, const MapEntry&) = default;
 };
 
@@ -30,6 +34,7 @@ class Map {
   using value_type = Entry;
   using iterator = const Entry*;
   using const_iterator = const Entry*;
+  static constexpr bool kMovesByBytes = true;
 
   Map() noexcept = default;
   // Later entries win over earlier ones with the same key.
@@ -55,13 +60,20 @@ class Map {
     return found != nullptr ? *found : internal::DefaultValue<V>();
   }
   const V& operator[](std::string_view key) const { return Get(key); }
-  // The value, made if absent.
+  // The value for writing, made if absent. Set is cheaper where the map is copied afterwards: see List.
   V& operator[](std::string_view key) {
     std::size_t i = LowerBound(key);
     if (i == size() || entries_.cbegin()[i].key != key) entries_.insert(i, Entry{String(key), V{}});
     return entries_[i].value;
   }
-  void Set(std::string_view key, V value) { (*this)[key] = std::move(value); }
+  void Set(std::string_view key, V value) {
+    std::size_t i = LowerBound(key);
+    if (i == size() || entries_.cbegin()[i].key != key) {
+      entries_.insert(i, Entry{String(key), std::move(value)});
+    } else {
+      entries_.Replace(i, Entry{entries_.cbegin()[i].key, std::move(value)});
+    }
+  }
   // Adds an entry behind all others. Requires: key is greater than every key of the map.
   void Append(String key, V value) { entries_.push_back(Entry{std::move(key), std::move(value)}); }
   // True where the key was there.
@@ -74,6 +86,8 @@ class Map {
   void clear() { entries_.clear(); }
   void swap(Map& other) noexcept { entries_.swap(other.entries_); }
   bool SharesWith(const Map& other) const { return entries_.SharesWith(other.entries_); }
+  bool HoldsLent() const { return entries_.HoldsLent(); }
+  void Settle() { entries_.Settle(); }
 
   friend bool operator==(const Map& a, const Map& b) { return a.entries_ == b.entries_; }
 

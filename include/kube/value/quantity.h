@@ -33,6 +33,7 @@ namespace kube {
 // Thread safety: as String.
 class KUBE_EXPORT Quantity {
  public:
+  static constexpr bool kMovesByBytes = true;
   enum class Format : std::uint8_t { kDecimalSI, kBinarySI, kDecimalExponent };
 
   // Parse refuses text that is longer than this, or has more digits before the point once it is written out, so that no input costs

@@ -18,6 +18,7 @@ namespace kube {
 // fields of a pod name its address, and are 600 bytes that all pods have besides.
 class KUBE_EXPORT RawJson {
  public:
+  static constexpr bool kMovesByBytes = true;
   RawJson() noexcept : raw_{} {}
   explicit RawJson(String text) noexcept { new (raw_) String(std::move(text)); }
   RawJson(const RawJson& other) noexcept;
@@ -77,6 +78,7 @@ class KUBE_EXPORT RawJson {
 // One pointer wide; empty in nearly every object.
 class KUBE_EXPORT UnknownFields {
  public:
+  static constexpr bool kMovesByBytes = true;
   UnknownFields() noexcept = default;
   UnknownFields(const UnknownFields& other) noexcept;
   UnknownFields(UnknownFields&& other) noexcept : rep_(other.rep_) { other.rep_ = nullptr; }

@@ -1,4 +1,10 @@
 // The memory under List, Map and Box: reference-counted blocks. Not for users; the containers are.
+//
+// Lent blocks. Who was given a reference for writing (`auto& c = pod.spec.containers[0]`) may write through it at any time, also after a
+// copy of the object was made. So a block that has given one out is lent: it is never shared again, and a copy of its container gets
+// a block of its own, which is not lent. Where a lent block is, all blocks that it is inside of are lent, too: a reference into it went
+// through them, or it was moved into them (HoldsLent). Hence who finds a block that is not lent need not look further. Settle ends it for
+// an object that its owner knows nobody refers into.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +12,7 @@
 #include <cstring>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "kube/base/export.h"
 #include "kube/base/ref_count.h"
@@ -18,7 +25,7 @@ struct ArrayRep {
   RefCount refs;
   std::uint32_t size;
   std::uint32_t capacity;
-  std::uint32_t reserved;
+  std::uint32_t lent;  // 0 or 1; 1 only where refs is 1
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
 static_assert(sizeof(ArrayRep) == 16);
@@ -26,7 +33,7 @@ static_assert(sizeof(ArrayRep) == 16);
 // Header of a Box's block; the object follows.
 struct BoxRep {
   RefCount refs;
-  std::uint32_t reserved;
+  std::uint32_t lent;  // as ArrayRep's
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
 static_assert(sizeof(BoxRep) == 8);
@@ -42,6 +49,66 @@ KUBE_EXPORT void ReleaseBox(BoxRep* rep, const TypeInfo& type) noexcept;
 // A private copy with room for `capacity` elements.
 KUBE_EXPORT ArrayRep* CopyStructArray(ArrayRep* rep, std::size_t capacity, const TypeInfo& type);
 KUBE_EXPORT BoxRep* CopyBox(BoxRep* rep, const TypeInfo& type);
+// The block with one more owner, or a private copy of a lent one.
+KUBE_EXPORT ArrayRep* ShareStructArray(ArrayRep* rep, const TypeInfo& type);
+KUBE_EXPORT BoxRep* ShareBox(BoxRep* rep, const TypeInfo& type);
+
+// Whether a block that the struct refers to is lent.
+KUBE_EXPORT bool StructHoldsLent(const TypeInfo& type, const void* object);
+KUBE_EXPORT void SettleStruct(const TypeInfo& type, void* object);
+
+// The same for a value of any field type; containers have both as members.
+template <typename T>
+bool HoldsLent(const T& value) {
+  if constexpr (Described<T>) {
+    return StructHoldsLent(T::kType, &value);
+  } else if constexpr (requires { value.HoldsLent(); }) {
+    return value.HoldsLent();
+  } else {
+    return false;
+  }
+}
+// Nobody holds a reference into `value` any more: copies share all of it.
+template <typename T>
+void Settle(T& value) {
+  if constexpr (Described<T>) {
+    SettleStruct(T::kType, &value);
+  } else if constexpr (requires { value.Settle(); }) {
+    value.Settle();
+  }
+}
+
+// For code that writes to `value` through references and keeps none of them: what was not lent before is not lent afterwards.
+template <typename T>
+class Unlent {
+ public:
+  explicit Unlent(T& value) : value_(value), lent_(HoldsLent(value)) {}
+  Unlent(const Unlent&) = delete;
+  Unlent& operator=(const Unlent&) = delete;
+  ~Unlent() {
+    if (!lent_) Settle(value_);
+  }
+  // Puts `part` somewhere into the value: a reference into it may live on.
+  template <typename U>
+  U&& Takes(U&& part) {
+    lent_ = lent_ || HoldsLent(part);
+    return std::forward<U>(part);
+  }
+
+ private:
+  T& value_;
+  bool lent_;
+};
+
+// Whether a T may be moved by copying its bytes, as growing blocks do. A type says so with `static constexpr bool kMovesByBytes = true`.
+template <typename T>
+constexpr bool MovesByBytes() {
+  if constexpr (std::is_trivially_copyable_v<T> || Described<T>) {
+    return true;
+  } else {
+    return requires { requires T::kMovesByBytes; };
+  }
+}
 
 // All-zero bytes: the default value of every struct and field type.
 inline constexpr std::size_t kZeroBytes = 4096;

@@ -19,6 +19,7 @@ namespace kube {
 
 class KUBE_EXPORT String {
  public:
+  static constexpr bool kMovesByBytes = true;
   static constexpr std::size_t kInlineCapacity = 15;
 
   String() noexcept : raw_{} {}

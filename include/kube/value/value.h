@@ -21,6 +21,7 @@ namespace kube {
 
 class KUBE_EXPORT Value {
  public:
+  static constexpr bool kMovesByBytes = true;
   enum class Kind : std::uint8_t { kNull, kBool, kInt, kDouble, kString, kList, kObject };
 
   Value() noexcept : payload_{}, kind_(Kind::kNull) {}
@@ -80,6 +81,12 @@ class KUBE_EXPORT Value {
   // A member of an object for writing; made where it is missing.
   Value& operator[](std::string_view key) { return MutableObject()[key]; }
   Value& operator[](const char* key) { return MutableObject()[key]; }
+
+  // For the engines: see shared.h.
+  bool HoldsLent() const { return list().HoldsLent() || object().HoldsLent(); }
+  void Settle() {
+    if (HoldsLent()) is_list() ? As<List<Value>>()->Settle() : As<Map<Value>>()->Settle();
+  }
 
   // Numbers compare by amount: 1 == 1.0.
   friend bool operator==(const Value& a, const Value& b) { return Equal(a, b); }

@@ -65,7 +65,7 @@ void CopyField(const TypeInfo& type, std::string_view name, void* to, const void
   if (field->shape == FieldShape::kPlain) {
     kube::internal::CopyObject(*field->type, At(to, *field), At(from, *field));
   } else if (kube::internal::BoxRep* rep = BoxAt(from, *field)) {
-    rep->refs.Increment();
+    rep = kube::internal::ShareBox(rep, *field->type);
     std::memcpy(At(to, *field), &rep, sizeof rep);
   }
 }

@@ -1,0 +1,6 @@
+// What the header of a kind of your own includes: the field types, ObjectMeta, and the macros of kube/value/table.h.
+#pragma once
+
+#include "kube/meta/v1.h"
+#include "kube/value/table.h"
+#include "kube/value/value.h"
