@@ -75,6 +75,7 @@ class ApiCore {
   ApiCore(std::shared_ptr<Clock> clock, bool all_versions, std::size_t max_watch_backlog = SIZE_MAX);
 
   Store& store() { return store_; }
+  const Store& store() const { return store_; }
   ResourceRegistry& registry() { return registry_; }
   ServiceAllocator& services() { return services_; }
   const std::shared_ptr<Clock>& clock() const { return clock_; }

@@ -130,22 +130,13 @@ std::shared_ptr<const std::string> Router::Document(const std::shared_ptr<const 
   return document;
 }
 
-// The token of a service account lives no longer than the account.
-bool Router::AccountExists(const User& user) const {
-  constexpr std::string_view kPrefix = "system:serviceaccount:";
-  if (!user.name.starts_with(kPrefix)) return true;
-  std::string_view rest = std::string_view(user.name).substr(kPrefix.size());
-  ObjectPtr account = core_.store().Get("/serviceaccounts", rest.substr(0, rest.find(':')), rest.substr(rest.find(':') + 1));
-  return account && account->uid == user.uid;
-}
-
 Result<User> Router::Authenticate(const HttpRequest& request) const {
   std::string_view authorization = request.headers.Get("authorization");
   User user;
   if (authorization.size() > 7 && (authorization.starts_with("Bearer ") || authorization.starts_with("bearer "))) {
-    std::optional<User> found = tokens_.Find(authorization.substr(7), core_.Now());
-    if (!found || !AccountExists(*found)) return Unauthorized();
-    user = *std::move(found);
+    std::optional<Tokens::Found> found = tokens_.Find(authorization.substr(7), core_.Now());
+    if (!found || !AccountExists(core_, found->user)) return Unauthorized();
+    user = std::move(found->user);
   } else if (!authorization.empty()) {
     return Unauthorized();
   } else if (request.client_certificate) {

@@ -41,7 +41,6 @@ class Router {
  private:
   using Exchange = std::shared_ptr<serve::HttpExchange>;
 
-  bool AccountExists(const User& user) const;
   Result<User> Authenticate(const serve::HttpRequest& request) const;
   void HandleAdmitted(const Exchange& exchange, const RequestPath& path, const User& user);
   void HandleResource(const Exchange& exchange, const RequestPath& path, Query query, const User& user);

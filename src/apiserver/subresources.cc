@@ -40,6 +40,7 @@ template <typename T>
 Result<Answer> Reply(const T& object, int status) {
   Result<Value> value = ToValue(object);
   if (!value) return InternalError(value.error().ToString());
+  if (value->Find("metadata") == nullptr) (*value)["metadata"] = Value::Object();
   return Answer{.status = status, .object = *std::move(value), .is_resource = false};
 }
 
@@ -112,6 +113,10 @@ Result<Answer> WriteScale(ApiCore& core, Call& call, bool patch) {
   if (!dry_run) return dry_run.error();
   Result<std::string> manager = ParseFieldManager(call, options);
   if (!manager) return manager.error();
+  std::string type = ParseAccept(call.content_type).empty() ? "" : ParseAccept(call.content_type).front().type;
+  if (patch && r.custom && type == "application/strategic-merge-patch+json") {
+    return UnsupportedMediaType({"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"});
+  }
   ApiCore::UpdateRequest request{.subresource = "scale", .manager = *manager, .dry_run = *dry_run};
   // The object itself is changed: as an ordinary update of one field.
   Result<Answer> answer = core.ChangeObject(call, request, [&](const Value& live) -> Result<Value> {
@@ -121,7 +126,6 @@ Result<Answer> WriteScale(ApiCore& core, Call& call, bool patch) {
     if (patch) {
       Result<Value> body = ParseJson(call.body);
       if (!body) return BadRequest("error decoding patch: " + body.error().message());
-      std::string type = ParseAccept(call.content_type).empty() ? "" : ParseAccept(call.content_type).front().type;
       if (type == "application/json-patch+json") {
         Result<Value> patched = ApplyJsonPatch(*current, *body);
         if (!patched) return StatusError(422, "Invalid", "the server rejected our request due to an error in our request");
@@ -239,17 +243,25 @@ Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens) {
     return Invalid("authentication.k8s.io", "TokenRequest", "",
                    {InvalidValue("spec.expirationSeconds", lifetime, "may not specify a duration less than 10 minutes")});
   }
-  std::string audience = "https://kubernetes.default.svc.cluster.local";
-  if (!request->spec.audiences.empty()) audience = std::as_const(request->spec.audiences)[0].str();
+  if (request->spec.audiences.empty()) request->spec.audiences.push_back(Tokens::kServer);
+  std::vector<std::string> audiences;
+  for (const String& audience : std::as_const(request->spec.audiences)) audiences.push_back(audience.str());
   Time now = core.Now();
   request->metadata.name = call.name;
   request->metadata.namespace_ = call.ns;
   request->metadata.creation_timestamp = now;
   request->spec.expiration_seconds = lifetime;
-  if (request->spec.audiences.empty()) request->spec.audiences.push_back(audience);
-  request->status.token = tokens.IssueServiceAccount(call.ns, call.name, (*account)->uid, audience, now, lifetime);
+  request->status.token = tokens.IssueServiceAccount(call.ns, call.name, (*account)->uid, audiences, now, lifetime);
   request->status.expiration_timestamp = now + Duration::FromNanoseconds(lifetime * 1'000'000'000);
   return Reply(*request, 201);
+}
+
+bool AccountExists(const ApiCore& core, const User& user) {
+  constexpr std::string_view kPrefix = "system:serviceaccount:";
+  if (!user.name.starts_with(kPrefix)) return true;
+  std::string_view rest = std::string_view(user.name).substr(kPrefix.size());
+  ObjectPtr account = core.store().Get("/serviceaccounts", rest.substr(0, rest.find(':')), rest.substr(rest.find(':') + 1));
+  return account && account->uid == user.uid;
 }
 
 bool IsReview(const ServedResource& r) {
@@ -262,31 +274,42 @@ Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
     Result<authentication::v1::TokenReview> review = DecodeBody<authentication::v1::TokenReview>(call);
     if (!review) return review.error();
     if (review->spec.token.empty()) return BadRequest("token is required for TokenReview in authentication");
-    if (std::optional<User> user = tokens.Find(review->spec.token, core.Now())) {
-      review->status.authenticated = true;
-      review->status.user.username = user->name;
-      review->status.user.uid = user->uid;
-      for (const std::string& group : user->groups) review->status.user.groups.push_back(group);
+    std::vector<std::string> audiences;
+    for (const String& audience : std::as_const(review->spec.audiences)) audiences.push_back(audience.str());
+    std::optional<Tokens::Found> found = tokens.Find(review->spec.token, core.Now(), audiences);
+    // The rest of a status that the client sent stays, as on the real server.
+    review->status.authenticated = found && AccountExists(core, found->user);
+    if (review->status.authenticated) {
+      review->status.user = {};
+      review->status.user.username = found->user.name;
+      review->status.user.uid = found->user.uid;
+      for (const std::string& group : found->user.groups) review->status.user.groups.push_back(group);
+      review->status.audiences = {};
+      for (const std::string& audience : found->audiences) review->status.audiences.push_back(audience);
     } else {
-      review->status.error = "[invalid bearer token]";
+      review->status.error = "invalid bearer token";
     }
     return Reply(*review, 201);
   }
   if (kind == "SelfSubjectReview") {
     Result<authentication::v1::SelfSubjectReview> review = DecodeBody<authentication::v1::SelfSubjectReview>(call);
     if (!review) return review.error();
-    review->metadata.creation_timestamp = core.Now();
-    review->status.user_info.username = call.user.name;
-    review->status.user_info.uid = call.user.uid;
-    for (const std::string& group : call.user.groups) review->status.user_info.groups.push_back(group);
-    return Reply(*review, 201);
+    // Nothing of what was sent stays.
+    authentication::v1::SelfSubjectReview out;
+    out.metadata.creation_timestamp = core.Now();
+    out.status.user_info.username = call.user.name;
+    out.status.user_info.uid = call.user.uid;
+    for (const std::string& group : call.user.groups) out.status.user_info.groups.push_back(group);
+    return Reply(out, 201);
   }
   if (kind == "SelfSubjectRulesReview") {
     Result<authorization::v1::SelfSubjectRulesReview> review = DecodeBody<authorization::v1::SelfSubjectRulesReview>(call);
     if (!review) return review.error();
-    review->status.resource_rules.push_back({.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}});
-    review->status.non_resource_rules.push_back({.verbs = {"*"}, .non_resource_urls = {"*"}});
-    return Reply(*review, 201);
+    if (review->spec.namespace_.empty()) return BadRequest("no namespace on request");
+    authorization::v1::SelfSubjectRulesReview out;
+    out.status.resource_rules.push_back({.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}});
+    out.status.non_resource_rules.push_back({.verbs = {"*"}, .non_resource_urls = {"*"}});
+    return Reply(out, 201);
   }
   auto allow = [](auto& review, const ServedResource& r) -> Result<Answer> {
     const auto& spec = review.spec;
@@ -301,6 +324,7 @@ Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
       }
     }
     if (!errors.empty()) return Invalid(r.group, "", "", errors);
+    review.status = {};
     review.status.allowed = true;
     review.status.reason = "this server allows everything to authenticated users";
     return Reply(review, 201);

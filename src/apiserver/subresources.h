@@ -21,6 +21,8 @@ Result<Answer> CreateBinding(ApiCore& core, Call& call);
 Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens);
 
 // TokenReview, SelfSubjectReview and the access reviews. Everybody who is authenticated may do everything: RBAC comes later.
+// A token of a service account is good while the account is there.
+bool AccountExists(const ApiCore& core, const User& user);
 bool IsReview(const ServedResource& resource);
 Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens);
 

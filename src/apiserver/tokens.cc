@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -66,34 +67,43 @@ std::string Tokens::Random() {
   return Base64UrlEncode(bytes);
 }
 
-void Tokens::Add(std::string token, User user, std::optional<Time> expires) {
+void Tokens::Add(std::string token, User user, std::optional<Time> expires, std::vector<std::string> audiences) {
+  if (audiences.empty()) audiences.emplace_back(kServer);
   MutexLock lock(mu_);
-  entries_[std::move(token)] = {std::move(user), expires};
+  entries_[std::move(token)] = {std::move(user), expires, std::move(audiences)};
 }
 
-std::optional<User> Tokens::Find(std::string_view token, Time now) const {
+std::optional<Tokens::Found> Tokens::Find(std::string_view token, Time now, const std::vector<std::string>& audiences) const {
   MutexLock lock(mu_);
   auto it = entries_.find(token);
   if (it == entries_.end() || (it->second.expires && *it->second.expires < now)) return std::nullopt;
-  return it->second.user;
+  const std::vector<std::string>& of_token = it->second.audiences;
+  Found found{it->second.user, {}};
+  for (const std::string& wanted : audiences.empty() ? std::vector<std::string>{std::string(kServer)} : audiences) {
+    if (std::find(of_token.begin(), of_token.end(), wanted) != of_token.end()) found.audiences.push_back(wanted);
+  }
+  if (found.audiences.empty()) return std::nullopt;
+  return found;
 }
 
-std::string Tokens::IssueServiceAccount(std::string_view ns, std::string_view name, std::string_view uid, const std::string& audience,
-                                        Time now, std::int64_t lifetime_seconds) {
+std::string Tokens::IssueServiceAccount(std::string_view ns, std::string_view name, std::string_view uid,
+                                        const std::vector<std::string>& audiences, Time now, std::int64_t lifetime_seconds) {
   User user{.name = fmt::format("system:serviceaccount:{}:{}", ns, name),
             .uid = std::string(uid),
             .groups = {"system:serviceaccounts", fmt::format("system:serviceaccounts:{}", ns), "system:authenticated"}};
   Time expires = now + Duration::FromNanoseconds(lifetime_seconds * 1'000'000'000);
-  Value claims = Value::Object({{"aud", Value::Array({audience})},
+  Value aud = Value::Array();
+  for (const std::string& audience : audiences) aud.MutableList().push_back(audience);
+  Value claims = Value::Object({{"aud", std::move(aud)},
                                 {"exp", expires.unix_seconds()},
                                 {"iat", now.unix_seconds()},
                                 {"nbf", now.unix_seconds()},
-                                {"iss", "https://kubernetes.default.svc.cluster.local"},
+                                {"iss", kServer},
                                 {"jti", NewUid()},
                                 {"sub", user.name}});
   claims["kubernetes.io"] = Value::Object({{"namespace", ns}, {"serviceaccount", Value::Object({{"name", name}, {"uid", uid}})}});
   std::string token = Base64UrlEncode(R"({"alg":"none","typ":"JWT"})") + "." + Base64UrlEncode(ToJson(claims)) + "." + Random();
-  Add(token, std::move(user), expires);
+  Add(token, std::move(user), expires, audiences);
   return token;
 }
 
