@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <random>
+#include <set>
 
 #include "kube/codec/json.h"
 
@@ -32,7 +33,14 @@ void CopyMember(Value& to, const Value& from, std::string_view name) {
 
 bool IsStandardFinalizer(std::string_view text) { return text == "kubernetes" || text == "orphan" || text == "foregroundDeletion"; }
 
-void ValidateFinalizers(const Value& meta, std::vector<FieldError>& errors) {
+// Kinds whose validation is not the core group's: any qualified name is a finalizer.
+bool TakesAnyFinalizer(const ServedResource& r) {
+  return r.custom || r.group == "admissionregistration.k8s.io" || r.group == "coordination.k8s.io" || r.group == "node.k8s.io" ||
+         r.group == "apiextensions.k8s.io" || r.group == "apiregistration.k8s.io" ||
+         (r.group == "policy" && r.resource == "poddisruptionbudgets");
+}
+
+void ValidateFinalizers(const ServedResource& resource, const Value& meta, std::vector<FieldError>& errors) {
   bool orphan = false, foreground = false;
   std::size_t i = 0;
   for (const Value& finalizer : meta["finalizers"].list()) {
@@ -41,7 +49,7 @@ void ValidateFinalizers(const Value& meta, std::vector<FieldError>& errors) {
     foreground = foreground || text == "foregroundDeletion";
     for (const std::string& problem : QualifiedNameProblems(text))
       errors.push_back(InvalidValue("metadata.finalizers", finalizer, problem));
-    if (text.find('/') == std::string_view::npos && !IsStandardFinalizer(text)) {
+    if (text.find('/') == std::string_view::npos && !IsStandardFinalizer(text) && !TakesAnyFinalizer(resource)) {
       errors.push_back(InvalidValue(fmt::format("metadata.finalizers[{}]", i), finalizer,
                                     "name is neither a standard finalizer name nor is it fully qualified"));
     }
@@ -220,8 +228,26 @@ std::vector<FieldError> ValidateMeta(const ServedResource& resource, const Value
   }
   if (annotation_bytes > kMaxAnnotationBytes) errors.push_back(TooLong("metadata.annotations", kMaxAnnotationBytes));
   ValidateOwners(meta, errors);
-  ValidateFinalizers(meta, errors);
+  ValidateFinalizers(resource, meta, errors);
   return errors;
+}
+
+std::vector<std::string> FinalizerWarnings(const Value& object, const Value* old) {
+  std::set<std::string> added;
+  for (const Value& finalizer : MetaOf(object)["finalizers"].list()) {
+    std::string_view text = finalizer.string_value();
+    if (text.find('/') != std::string_view::npos || IsStandardFinalizer(text)) continue;
+    if (old == nullptr || !HasFinalizer(*old, text)) added.emplace(text);
+  }
+  std::vector<std::string> out;
+  for (const std::string& name : added) {
+    const char* with_path = name.find('.') != std::string::npos ? " including a path (/)" : "";
+    out.push_back(
+        fmt::format("metadata.finalizers: \"{}\": prefer a domain-qualified finalizer name{} to avoid accidental conflicts with other "
+                    "finalizer writers",
+                    name, with_path));
+  }
+  return out;
 }
 
 std::vector<FieldError> ValidateMetaUpdate(const Value& object, const Value& old) {

@@ -212,6 +212,13 @@ void CheckScale(const CustomResource& custom, const Value& object, bool status, 
   }
 }
 
+// Adds the warnings about an object that is valid.
+Result<Value> Warned(Result<Value> object, const Value* old, const WriteContext& c) {
+  if (!object || c.warnings == nullptr) return object;
+  for (std::string& warning : FinalizerWarnings(*object, old)) c.warnings->push_back(std::move(warning));
+  return object;
+}
+
 Result<Value> PrepareCustomCreate(Value object, const WriteContext& c) {
   const ServedResource& r = c.resource;
   if (r.custom->has_status) object.MutableObject().Erase("status");
@@ -221,7 +228,7 @@ Result<Value> PrepareCustomCreate(Value object, const WriteContext& c) {
   }
   std::vector<FieldError> errors = r.custom->schema->Validate(object, nullptr);
   CheckScale(*r.custom, object, false, errors);
-  return Validated(r, std::move(object), nullptr, std::move(errors));
+  return Warned(Validated(r, std::move(object), nullptr, std::move(errors)), nullptr, c);
 }
 
 Result<Value> PrepareCustomUpdate(Value object, const Value& old, std::string_view subresource, const WriteContext& c) {
@@ -250,7 +257,7 @@ Result<Value> PrepareCustomUpdate(Value object, const Value& old, std::string_vi
   std::vector<FieldError> errors =
       subresource == "status" ? r.custom->schema->ValidateStatus(object, &old) : r.custom->schema->Validate(object, &old);
   CheckScale(*r.custom, object, subresource == "status", errors);
-  return Validated(r, std::move(object), &old, std::move(errors));
+  return Warned(Validated(r, std::move(object), &old, std::move(errors)), &old, c);
 }
 
 }  // namespace
