@@ -211,9 +211,8 @@ Result<Answer> ApiCore::CreateFrom(Call& call, Decoded decoded, FieldValidation 
   if (auto ok = ReportProblems(call, decoded.problems, validation); !ok) return ok.error();
   Value object = std::move(decoded.object);
   if (auto ok = SetNamespace(object, r, call.ns); !ok) return ok.error();
-  if (!MetaOf(object)["resourceVersion"].string_value().empty()) {
-    return UnforeseenError("resourceVersion should not be set on objects to be created");
-  }
+  // The store refuses it, so all else comes first, and a dry run answers it as it is.
+  std::string version = MetaOf(object)["resourceVersion"].string_value().str();
   bool generated = NameOf(object).empty() && !MetaOf(object)["generateName"].string_value().empty();
   if (auto ok = CheckNamespace(call, NameOf(object)); !ok) return ok.error();
   // A generated name that is taken is drawn again, as the real server does.
@@ -228,7 +227,11 @@ Result<Answer> ApiCore::CreateFrom(Call& call, Decoded decoded, FieldValidation 
     if (!ready) return ready.error();
     ready = RunChecks(r, *std::move(ready), nullptr);
     if (!ready) return ready.error();
+    if (Result<std::uint64_t> number = ParseVersion(version); !dry_run && number && *number != 0) {
+      return UnforeseenError("resourceVersion should not be set on objects to be created");
+    }
     Result<Answer> answer = StoreNew(call, *std::move(ready), services, dry_run);
+    if (answer && dry_run && !version.empty()) answer->object["metadata"]["resourceVersion"] = version;
     if (answer || !generated || attempt >= 7 || !IsAlreadyExists(answer.error())) return answer;
   }
 }

@@ -224,6 +224,44 @@ message: resourceVersion should not be set on objects to be created
 )");
 }
 
+// The store refuses the version, after all else is checked; a dry run writes nothing and does not ask it.
+TEST_P(CreateContract, ResourceVersionIsCheckedLast) {
+  auto body = [](const std::string& name, const std::string& version) {
+    return R"({"metadata":{"name":")" + name + R"(","resourceVersion":")" + version + R"("}})";
+  };
+  EXPECT_STATUS(Post(kConfigMaps, body("A_B", "12")), R"(
+code: 422
+details:
+  causes:
+  - field: metadata.name
+    message: 'Invalid value: "A_B": <not a subdomain>'
+    reason: FieldValueInvalid
+  kind: ConfigMap
+  name: A_B
+message: <of the causes>
+reason: Invalid
+)");
+  EXPECT_BODY(Post(std::string(kConfigMaps) + "?dryRun=All", body("a", "12")), 201, R"(
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  creationTimestamp: TIME
+  name: a
+  namespace: '{ns}'
+  resourceVersion: RV
+  uid: UID
+)");
+  EXPECT_CODE(Post(kConfigMaps, body("zero", "0")), 201);
+  EXPECT_CODE(Post(kConfigMaps, body("text", "text")), 201);
+  EXPECT_CODE(Post(kConfigMaps, body("text", "12")), 500);
+  EXPECT_CODE(
+      Post(kWidgets, R"({"apiVersion":"{w}.example.com/v1","kind":"Widget","metadata":{"name":"a","resourceVersion":"1"},"spec":{}})"),
+      422);
+  EXPECT_CODE(Apply(std::string(kConfigMaps) + "/applied", "m",
+                    R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"applied","resourceVersion":"12"}})"),
+              201);
+}
+
 TEST_P(CreateContract, WhatIsTheServersIsNotTakenFromTheClient) {
   Answer made = Post(kDeployments, R"(
 apiVersion: apps/v1
