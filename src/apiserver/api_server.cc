@@ -138,7 +138,7 @@ class ApiServer::Impl {
     server_->StopListening();
     server_->CloseConnections();
     if (!keep_state) {
-      for (const ObjectPtr& crd : core_.store().List(std::string(kCrdStorage), "").objects) core_.registry().RemoveCrd(crd->name);
+      crds_.Forget();
       core_.store().Clear();
       core_.services().Clear();
       lifecycle_.Forget();

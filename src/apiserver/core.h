@@ -123,8 +123,8 @@ class ApiCore {
   Result<Answer> DeleteObject(const ServedResource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options);
 
   Result<ListSelection> ParseSelection(const Call& call) const;
-  // A namespaced object may only be created in a namespace that is there and not going away.
-  Result<void> CheckNamespace(const Call& call, std::string_view name) const;
+  // A namespaced object may only be created in a namespace that is there and not going away, a custom one while its definition is not.
+  Result<void> CheckPlace(const Call& call, std::string_view name) const;
 
   // Checks that a resource has beyond its strategy; for CustomResourceDefinitions.
   using Check = std::function<std::vector<FieldError>(const Value& object, const Value* old)>;

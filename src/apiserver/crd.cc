@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
+#include "apiserver/builtin/crd_rules.h"
 #include "apiserver/errors.h"
 #include "apiserver/object_meta.h"
 #include "apiserver/structural_schema.h"
+#include "codec/base64.h"
 
 namespace kube::apiserver {
 namespace {
@@ -24,63 +28,124 @@ std::string PlainPath(const Value& path) {
   return std::string(text);
 }
 
-bool Conflicts(const ApiCore& core, const Value& crd, std::string& reason, std::string& message) {
-  const Value& names = crd["spec"]["names"];
-  std::string group = crd["spec"]["group"].string_value().str();
-  std::shared_ptr<const Resources> resources = const_cast<ApiCore&>(core).registry().current();
-  const ServedGroup* served = resources->FindGroup(group);
-  if (served == nullptr) return false;
-  for (const ServedVersion& version : served->versions) {
-    for (const auto& entry : version.resources) {
-      const ResourcePtr& resource = entry.second;
-      if (resource->custom && resource->custom->crd_name == NameOf(crd)) continue;
-      auto taken = [&](std::string_view name) {
-        if (resource->resource == name || resource->singular == name) return true;
-        for (const std::string& s : resource->short_names) {
-          if (s == name) return true;
-        }
-        return false;
-      };
-      std::vector<std::pair<const char*, std::string>> wanted = {{"Plural", names["plural"].string_value().str()},
-                                                                 {"Singular", names["singular"].string_value().str()}};
-      for (const std::string& s : StringList(names["shortNames"])) wanted.emplace_back("ShortNames", s);
-      for (const auto& [what, name] : wanted) {
-        if (!name.empty() && taken(name)) {
-          reason = fmt::format("{}Conflict", what);
-          message = fmt::format("\"{}\" is already in use", name);
-          return true;
-        }
-      }
-      if (resource->kind == names["kind"].string_value() || resource->list_kind == names["kind"].string_value()) {
-        reason = "KindConflict";
-        message = fmt::format("\"{}\" is already in use", names["kind"].string_value().view());
-        return true;
-      }
+// What a name controller makes of the names that a definition asks for.
+struct Naming {
+  Value accepted;
+  std::string reason = "NoConflicts", message = "no conflicts found";
+  bool ok() const { return reason == "NoConflicts"; }
+};
+
+// `others` are the accepted names of the other definitions of the group. Each name that is free, or ours already, is accepted; the
+// condition is about the last one that is not.
+Naming NamesOf(const Value& crd, const std::vector<Value>& others) {
+  const Value& wanted = crd["spec"]["names"];
+  Naming out{.accepted = crd["status"]["acceptedNames"]};
+  if (!out.accepted.is_object()) out.accepted = Value::Object({{"kind", ""}, {"plural", ""}});
+  std::set<std::string> resources, kinds;
+  auto add = [](std::set<std::string>& names, const Value& name) {
+    if (!name.string_value().empty()) names.insert(name.string_value().str());
+  };
+  auto take = [&](const Value& names) {
+    add(resources, names["plural"]);
+    add(resources, names["singular"]);
+    for (const Value& name : names["shortNames"].list()) add(resources, name);
+    add(kinds, names["kind"]);
+    add(kinds, names["listKind"]);
+  };
+  for (const Value& names : others) take(names);
+  take(out.accepted);
+  const Value before = out.accepted;
+  auto refuse = [&](const char* reason, const std::string& name) {
+    out.reason = reason;
+    out.message = fmt::format("\"{}\" is already in use", name);
+  };
+  auto check = [&](const char* member, const std::set<std::string>& used, const char* reason) {
+    std::string name = wanted[member].string_value().str();
+    if (name != before[member].string_value().str() && used.contains(name)) {
+      refuse(reason, name);
+    } else if (!name.empty()) {
+      out.accepted[member] = name;
     }
+  };
+  check("plural", resources, "PluralConflict");
+  check("singular", resources, "SingularConflict");
+  if (!(wanted["shortNames"] == before["shortNames"])) {
+    std::vector<std::string> mine = StringList(before["shortNames"]), taken;
+    for (const std::string& name : StringList(wanted["shortNames"])) {
+      if (std::find(mine.begin(), mine.end(), name) == mine.end() && resources.contains(name)) taken.push_back(name);
+    }
+    if (taken.size() == 1) {
+      refuse("ShortNamesConflict", taken[0]);
+    } else if (!taken.empty()) {
+      out.reason = "ShortNamesConflict";
+      out.message = "[";
+      for (const std::string& name : taken)
+        out.message += fmt::format("{}\"{}\" is already in use", out.message.size() > 1 ? ", " : "", name);
+      out.message += "]";
+    } else if (wanted["shortNames"].is_list()) {
+      out.accepted["shortNames"] = wanted["shortNames"];
+    } else {
+      out.accepted.MutableObject().Erase("shortNames");
+    }
+  }
+  check("kind", kinds, "KindConflict");
+  check("listKind", kinds, "ListKindConflict");
+  if (wanted["categories"].is_list()) {
+    out.accepted["categories"] = wanted["categories"];
+  } else {
+    out.accepted.MutableObject().Erase("categories");
+  }
+  return out;
+}
+
+bool ConditionTrue(const Value& crd, std::string_view type) {
+  for (const Value& condition : crd["status"]["conditions"].list()) {
+    if (condition["type"].string_value() == type) return condition["status"].string_value() == "True";
   }
   return false;
 }
 
-void SetCondition(Value& crd, std::string_view type, bool ok, std::string_view reason, std::string_view message, Time now) {
-  List<Value>& conditions = crd["status"]["conditions"].MutableList();
+// The newest served version after this one that is not deprecated; empty where there is none.
+std::string NewestInUse(const Value& versions, const std::string& deprecated) {
+  std::string out;
+  for (const Value& version : versions.list()) {
+    std::string name = version["name"].string_value().str();
+    if (!version["served"].bool_value() || version["deprecated"].bool_value() || CompareVersions(deprecated, name) >= 0) continue;
+    if (out.empty() || CompareVersions(out, name) < 0) out = name;
+  }
+  return out;
+}
+
+bool HasBrokenBundle(const Value& conversion) {
+  const Value& bundle = conversion["webhook"]["clientConfig"]["caBundle"];
+  std::string pem;
+  if (bundle.string_value().empty() || !internal::DecodeBase64(bundle.string_value(), pem)) return false;
+  return !builtin::BundleProblem(pem).empty();
+}
+
+}  // namespace
+
+void SetCrdCondition(Value& crd, std::string_view type, bool ok, std::string_view reason, std::string_view message, Time now) {
   std::string_view status = ok ? "True" : "False";
-  for (std::size_t i = 0; i < conditions.size(); ++i) {
-    const Value& read = std::as_const(conditions)[i];
+  List<Value>& conditions = crd["status"]["conditions"].MutableList();
+  for (Value& condition : conditions) {
+    const Value& read = condition;
     if (read["type"].string_value() != type) continue;
-    if (read["status"].string_value() == status && read["reason"].string_value() == reason) return;
-    conditions.erase(i);
-    break;
+    if (read["status"].string_value() != status) condition["lastTransitionTime"] = now.ToString();
+    condition["status"] = status;
+    condition["reason"] = reason;
+    condition["message"] = message;
+    return;
   }
   conditions.push_back(Value::Object(
       {{"lastTransitionTime", now.ToString()}, {"message", message}, {"reason", reason}, {"status", status}, {"type", type}}));
 }
 
-}  // namespace
-
 std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
   std::vector<ResourcePtr> out;
   const Value& spec = crd["spec"];
-  const Value& names = spec["names"];
+  // A change of names that is not accepted leaves the old ones.
+  const Value& names = crd["status"]["acceptedNames"].is_object() ? crd["status"]["acceptedNames"] : spec["names"];
   std::string group = spec["group"].string_value().str();
   std::string storage_version;
   std::shared_ptr<const StructuralSchema> storage_schema;
@@ -94,8 +159,9 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
     auto custom = std::make_shared<CustomResource>();
     custom->crd_name = NameOf(crd);
     custom->raw_schema = version["schema"]["openAPIV3Schema"];
-    custom->schema = StructuralSchema::Make(custom->raw_schema, spec["preserveUnknownFields"].bool_value());
-    if (!version["storage"].bool_value()) custom->storage_schema = storage_schema;
+    bool stored = version["storage"].bool_value();
+    custom->schema = stored ? storage_schema : StructuralSchema::Make(custom->raw_schema, spec["preserveUnknownFields"].bool_value());
+    custom->storage_schema = storage_schema;
     custom->has_cel_rules = custom->schema->has_cel_rules();
     for (const Value& column : version["additionalPrinterColumns"].list()) {
       custom->columns.push_back({.name = column["name"].string_value().str(),
@@ -131,6 +197,9 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
       custom->deprecation_warning = version["deprecationWarning"].string_value().str();
       if (custom->deprecation_warning.empty()) {
         custom->deprecation_warning = fmt::format("{} {} is deprecated", r->api_version(), r->kind);
+        if (std::string newer = NewestInUse(spec["versions"], r->version); !newer.empty()) {
+          custom->deprecation_warning += fmt::format("; use {}/{} {}", group, newer, r->kind);
+        }
       }
     }
     if (custom->has_status) r->subresources.push_back({"status", "", "", r->kind, {"get", "patch", "update"}});
@@ -150,15 +219,21 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
 std::vector<FieldError> CheckCrd(const Value& crd, const Value*) {
   std::vector<FieldError> errors;
   const List<Value>& versions = crd["spec"]["versions"].list();
+  bool shared = true, any_status = false;
+  for (const Value& version : versions) {
+    shared = shared && version["schema"] == versions[0]["schema"];
+    any_status = any_status || version["subresources"].Find("status") != nullptr;
+  }
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const Value* schema = versions[i]["schema"].Find("openAPIV3Schema");
     if (schema == nullptr) {
       errors.push_back(Required(fmt::format("spec.versions[{}].schema.openAPIV3Schema", i), "schemas are required"));
       continue;
     }
-    bool status = versions[i]["subresources"].Find("status") != nullptr;
-    std::string path =
-        versions.size() == 1 ? "spec.validation.openAPIV3Schema" : fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
+    // A real server keeps what all versions share outside of them, and checks it once.
+    if (shared && i != 0) break;
+    bool status = shared ? any_status : versions[i]["subresources"].Find("status") != nullptr;
+    std::string path = shared ? "spec.validation.openAPIV3Schema" : fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
     for (FieldError& e : CheckCrdSchema(*schema, path, status)) errors.push_back(std::move(e));
   }
   return errors;
@@ -167,50 +242,113 @@ std::vector<FieldError> CheckCrd(const Value& crd, const Value*) {
 CrdController::CrdController(ApiCore& core) : core_(core) {
   core_.AddCheck(std::string(kCrdStorage), CheckCrd);
   core_.store().OnChange([this](const std::string& resource, const StoreEvent& event) {
-    if (resource == kCrdStorage) OnChange(event);
+    if (resource == kCrdStorage) Sync(event.object->name);
   });
 }
 
-void CrdController::OnChange(const StoreEvent& event) {
-  std::string reason, message;
-  bool conflict = false;
+void CrdController::Forget() {
+  MutexLock lock(mu_);
+  for (const auto& [name, served] : known_) core_.registry().RemoveCrd(name);
+  known_.clear();
+}
+
+void CrdController::Sync(const std::string& name) {
+  std::string group, ended;
+  Value status;
+  bool names_changed = false;
   {
     // Changes may be told out of order, so the CRD is served as it is by now.
     MutexLock lock(mu_);
-    ObjectPtr current = core_.store().Get(std::string(kCrdStorage), "", event.object->name);
+    auto known = known_.find(name);
+    ObjectPtr current = core_.store().Get(std::string(kCrdStorage), "", name);
     if (!current) {
-      core_.registry().RemoveCrd(event.object->name);
-      return;
-    }
-    Value crd = current->Parse();
-    conflict = Conflicts(core_, crd, reason, message);
-    if (!conflict) core_.registry().SetCrd(event.object->name, ResourcesOf(crd));
-  }
-  ResourcePtr definitions = core_.registry().current()->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-  // Writing the status is a change of its own, which comes back here and finds nothing left to write.
-  (void)core_.Rewrite(*definitions, "", event.object->name, [&](const Value& live) -> Result<Value> {
-    Value next = live;
-    Time now = core_.Now();
-    if (conflict) {
-      SetCondition(next, "NamesAccepted", false, reason, message, now);
-      SetCondition(next, "Established", false, "NotAccepted", "not all names are accepted", now);
+      if (known == known_.end()) return;
+      core_.registry().RemoveCrd(name);
+      ended = known->second.storage;
+      group = known->second.group;
+      known_.erase(known);
+      names_changed = true;
     } else {
-      SetCondition(next, "NamesAccepted", true, "NoConflicts", "no conflicts found", now);
-      SetCondition(next, "Established", true, "InitialNamesAccepted", "the initial names have been accepted", now);
-      next["status"]["acceptedNames"] = std::as_const(live)["spec"]["names"];
+      Value crd = current->Parse();
+      group = std::as_const(crd)["spec"]["group"].string_value().str();
+      std::vector<Value> others;
+      for (const auto& [other, entry] : known_) {
+        if (other != name && entry.group == group) others.push_back(entry.accepted);
+      }
+      SetStatus(crd, others);
+      const Value& read = crd;
+      status = read["status"];
+      bool serve = ConditionTrue(crd, "NamesAccepted") || ConditionTrue(crd, "Established");
+      Known now{group, group + "/" + read["spec"]["names"]["plural"].string_value().str(), read["spec"], status["acceptedNames"], serve};
+      names_changed = known == known_.end() ? false : !(known->second.accepted == now.accepted);
+      bool same = known != known_.end() && known->second.spec == now.spec && known->second.accepted == now.accepted &&
+                  known->second.served == serve;
+      if (!same) {
+        if (known != known_.end()) ended = now.storage;
+        if (serve) {
+          core_.registry().SetCrd(name, ResourcesOf(crd));
+        } else {
+          core_.registry().RemoveCrd(name);
+        }
+        known_[name] = std::move(now);
+      }
     }
-    List<Value>& stored = next["status"]["storedVersions"].MutableList();
-    for (const Value& version : live["spec"]["versions"].list()) {
-      if (!version["storage"].bool_value()) continue;
-      bool known = false;
-      for (const Value& s : std::as_const(stored)) known = known || s == version["name"];
-      if (!known) stored.push_back(version["name"]);
+  }
+  if (!ended.empty()) core_.store().EndWatches(ended);
+  if (!status.is_null()) {
+    ResourcePtr definitions = core_.registry().current()->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    // Writing the status is a change of its own, which comes back here and finds nothing left to write.
+    (void)core_.Rewrite(*definitions, "", name, [&](const Value& live) -> Result<Value> {
+      Value next = live;
+      Value& to = next["status"];
+      for (const char* member : {"acceptedNames", "storedVersions"}) to[member] = std::as_const(status)[member];
+      // Of the conditions only those that are set here: another thread may have set others meanwhile.
+      for (const Value& c : std::as_const(status)["conditions"].list()) {
+        std::string_view type = c["type"].string_value();
+        if (type == "Terminating") continue;
+        SetCrdCondition(next, type, c["status"].string_value() == "True", c["reason"].string_value(), c["message"].string_value(),
+                        core_.Now());
+      }
+      return next;
+    });
+  }
+  // Names that are free now may be what another definition waits for.
+  if (!names_changed) return;
+  for (const ObjectPtr& other : core_.store().List(std::string(kCrdStorage), "").objects) {
+    if (other->name != name && other->name.ends_with("." + group)) Sync(other->name);
+  }
+}
+
+void CrdController::SetStatus(Value& crd, const std::vector<Value>& others) const {
+  Time now = core_.Now();
+  const Value& read = crd;
+  const Value& accepted = read["status"]["acceptedNames"];
+  if (!(accepted == read["spec"]["names"]) || !ConditionTrue(crd, "NamesAccepted")) {
+    Naming naming = NamesOf(crd, others);
+    crd["status"]["acceptedNames"] = naming.accepted;
+    SetCrdCondition(crd, "NamesAccepted", naming.ok(), naming.reason, naming.message, now);
+  }
+  if (!ConditionTrue(crd, "Established")) {
+    if (!ConditionTrue(crd, "NamesAccepted")) {
+      SetCrdCondition(crd, "Established", false, "NotAccepted", "not all names are accepted", now);
+    } else if (HasBrokenBundle(read["spec"]["conversion"])) {
+      SetCrdCondition(crd, "Established", false, "InvalidCABundle", "The conversion webhook CABundle is invalid", now);
+    } else {
+      SetCrdCondition(crd, "Established", true, "InitialNamesAccepted", "the initial names have been accepted", now);
     }
-    if (IsDeleting(live)) {
-      SetCondition(next, "Terminating", true, "InstanceDeletionInProgress", "CustomResource deletion is in progress", now);
-    }
-    return next;
-  });
+  }
+  std::string_view group = read["spec"]["group"].string_value();
+  if (builtin::IsProtectedGroup(group)) {
+    builtin::Approval approval = builtin::ApprovalOf(MetaOf(crd)["annotations"]["api-approved.kubernetes.io"].string_value());
+    SetCrdCondition(crd, "KubernetesAPIApprovalPolicyConformant", approval.approved, approval.reason, approval.message, now);
+  }
+  List<Value>& stored = crd["status"]["storedVersions"].MutableList();
+  for (const Value& version : read["spec"]["versions"].list()) {
+    if (!version["storage"].bool_value()) continue;
+    bool known = false;
+    for (const Value& s : std::as_const(stored)) known = known || s == version["name"];
+    if (!known) stored.push_back(version["name"]);
+  }
 }
 
 }  // namespace kube::apiserver

@@ -1,8 +1,10 @@
 // CustomResourceDefinitions: from the object to the resources that it adds, and its status.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apiserver/core.h"
@@ -20,16 +22,33 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd);
 // What the schemas of a CRD break.
 std::vector<FieldError> CheckCrd(const Value& crd, const Value* old);
 
-// Follows the CRDs in the store: serves what they define, and writes their status. All in the thread of the change, so that a resource
-// is there when the create of its CRD is answered.
+// Sets a condition in its place, or at the end.
+void SetCrdCondition(Value& crd, std::string_view type, bool ok, std::string_view reason, std::string_view message, Time now);
+
+// Follows the CRDs in the store: serves what they define, ends the watches of what changed, and writes their status. All in the thread of
+// the change, so that a resource is there when the create of its CRD is answered.
 class CrdController {
  public:
   explicit CrdController(ApiCore& core);
 
+  // Serves none any more; for a store that is cleared.
+  void Forget();
+
  private:
-  void OnChange(const StoreEvent& event);
+  // A definition as it was seen last.
+  struct Known {
+    std::string group, storage;  // "example.com", "example.com/carts"
+    Value spec, accepted;
+    bool served = false;
+  };
+
+  void Sync(const std::string& name);
+  // Conditions, accepted names and stored versions.
+  void SetStatus(Value& crd, const std::vector<Value>& others) const;
+
   ApiCore& core_;
   Mutex mu_;  // makes reading a CRD and serving it one step
+  std::map<std::string, Known> known_ KUBE_GUARDED_BY(mu_);
 };
 
 }  // namespace kube::apiserver

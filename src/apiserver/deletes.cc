@@ -139,13 +139,23 @@ Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view n
     }
     Value live = current->Parse();
     Value next = live;
+    if (r.storage == kCrdStorage && !IsDeleting(live)) {
+      // Its objects are deleted first (lifecycle.cc). Dependents are left to the garbage collector, whatever the options say.
+      AddFinalizer(next, kCrdCleanup);
+      next["metadata"]["deletionTimestamp"] = Now().ToString();
+      SetCrdCondition(next, "Terminating", true, "InstanceDeletionPending",
+                      "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon", Now());
+      if (options.dry_run) return Answer{.object = std::move(next)};
+      ObjectPtr put = store_.Put(r.storage, std::move(next), {}, current);
+      if (put) return Answer{.stored = std::move(put)};
+      continue;
+    }
     bool is_namespace = r.storage == "/namespaces";
     bool foreground = options.propagation == "Foreground", orphan = options.propagation == "Orphan";
     if (!options.propagation.empty()) {
       if (!foreground) RemoveFinalizer(next, "foregroundDeletion");
       if (!orphan) RemoveFinalizer(next, "orphan");
     }
-    if (r.storage == kCrdStorage && !IsDeleting(live)) AddFinalizer(next, kCrdCleanup);
     if (foreground) AddFinalizer(next, "foregroundDeletion");
     if (orphan) AddFinalizer(next, "orphan");
     std::int64_t grace = GraceOf(r, live, options);
@@ -171,7 +181,8 @@ Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view n
         return answer;
       }
       Map<String> fields = SelectableValues(r, next);
-      answer.stored = store_.Put(r.storage, std::move(next), std::move(fields), current);
+      std::shared_ptr<const void> form = FormOf(r, next);
+      answer.stored = store_.Put(r.storage, std::move(next), std::move(fields), current, std::move(form));
       if (answer.stored) return answer;
       continue;
     }

@@ -118,6 +118,7 @@ Result<Encoded> EncodeTable(const Answer& answer, const EncodeContext& c) {
     if (!object) {
       auto made = std::make_shared<StoredObject>();
       made->json = std::make_shared<const std::string>(internal::ToJsonBytes(answer.object));
+      if (c.resource->custom) made->form = c.resource->custom->schema;  // it is in the form of the request
       object = std::move(made);
     }
     table = TableOf(*c.resource, std::span<const ObjectPtr>(&object, 1), options);

@@ -243,13 +243,18 @@ void Lifecycle::ProcessCrd(const Value& crd) {
   std::shared_ptr<const Resources> resources = core_.registry().current();
   std::string storage = crd["spec"]["group"].string_value().str() + "/" + crd["spec"]["names"]["plural"].string_value().str();
   ResourcePtr resource = resources->FindStorage(storage);
+  ResourcePtr definitions = resources->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  (void)core_.Rewrite(*definitions, "", NameOf(crd), [this](const Value& live) -> Result<Value> {
+    Value next = live;
+    SetCrdCondition(next, "Terminating", true, "InstanceDeletionInProgress", "CustomResource deletion is in progress", core_.Now());
+    return next;
+  });
   bool empty = true;
   for (const ObjectPtr& object : core_.store().List(storage, "").objects) {
     if (resource && !object->deleting) (void)core_.DeleteObject(*resource, object->ns, object->name, {.propagation = "Background"});
     if (core_.store().Get(storage, object->ns, object->name)) empty = false;
   }
   if (!empty) return;
-  ResourcePtr definitions = resources->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   (void)core_.Rewrite(*definitions, "", NameOf(crd), [](const Value& live) -> Result<Value> {
     Value next = live;
     RemoveFinalizer(next, kCrdCleanup);

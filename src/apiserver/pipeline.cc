@@ -161,6 +161,13 @@ Result<Decoded> DecodeCustom(const ServedResource& r, Value value, std::vector<s
   return Decoded{std::move(value), std::move(problems)};
 }
 
+// Brings a stored custom resource into the form that its definition gives it by now.
+void ReadForm(const ServedResource& r, Value& stored) {
+  r.custom->storage_schema->Prune(stored);
+  r.custom->storage_schema->PruneNulls(stored);
+  r.custom->storage_schema->ApplyDefaults(stored);
+}
+
 Result<Value> Validated(const ServedResource& r, Value object, const Value* old, std::vector<FieldError> errors) {
   std::vector<FieldError> all = ValidateMeta(r, object);
   if (old != nullptr) {
@@ -323,7 +330,15 @@ Result<Decoded> DecodeObject(const ServedResource& r, std::string_view body, Enc
   return Decoded{*std::move(value), std::move(problems)};
 }
 
-Result<Decoded> DecodeObject(const ServedResource& r, const Value& value) {
+Result<Decoded> DecodeObject(const ServedResource& r, const Value& value, bool applied) {
+  if (r.custom && applied) {
+    if (auto ok = CheckTypeMeta(r, value, ""); !ok) return ok.error();
+    Decoded out{value, {}};
+    Result<std::vector<std::string>> unknown = r.custom->schema->CoerceMetadata(out.object);
+    if (!unknown) return CannotHandle(r, unknown.error().message());
+    r.custom->schema->ApplyDefaults(out.object);
+    return out;
+  }
   if (r.custom) return DecodeCustom(r, value, {}, "");
   if (auto ok = CheckTypeMeta(r, value, ""); !ok) return ok.error();
   Result<Typed> typed = ToTyped(r, value);
@@ -416,20 +431,30 @@ Value ToStorage(const ServedResource& r, Value object) {
   if (r.api_version() == r.storage_api_version) return object;
   if (r.builtin != nullptr) return ConvertForStorage(*r.builtin, std::move(object));
   object["apiVersion"] = r.storage_api_version;
-  if (r.custom->storage_schema) r.custom->storage_schema->Prune(object);
+  r.custom->storage_schema->Prune(object);
   return object;
 }
 
+std::shared_ptr<const void> FormOf(const ServedResource& r, const Value& stored) {
+  if (!r.custom) return nullptr;
+  Value read = stored;
+  ReadForm(r, read);
+  return read == stored ? r.custom->storage_schema : nullptr;
+}
+
 Value FromStorage(const ServedResource& r, Value stored) {
+  // A definition may have changed since the object was written.
+  if (r.custom) ReadForm(r, stored);
   if (r.api_version() == r.storage_api_version) return stored;
   if (r.builtin != nullptr) return ConvertFromStorage(*r.builtin, std::move(stored));
   stored["apiVersion"] = r.api_version();
   r.custom->schema->Prune(stored);
+  r.custom->schema->PruneNulls(stored);
   return stored;
 }
 
 std::shared_ptr<const std::string> TextFor(const ServedResource& r, const StoredObject& stored) {
-  if (r.api_version() == r.storage_api_version) return stored.json;
+  if (r.custom ? stored.form.get() == r.custom->schema.get() : r.api_version() == r.storage_api_version) return stored.json;
   return std::make_shared<const std::string>(internal::ToJsonBytes(FromStorage(r, stored.Parse())));
 }
 

@@ -34,8 +34,9 @@ struct Decoded {
 
 // Errors: 400 that says why the body is not such an object.
 Result<Decoded> DecodeObject(const ServedResource& resource, std::string_view body, Encoding encoding);
-// The same for a Value: the result of a patch.
-Result<Decoded> DecodeObject(const ServedResource& resource, const Value& value);
+// The same for a Value: the result of a patch. What server-side apply gives (`applied`) follows the schema already, but for nulls, which
+// stay in a custom resource for validation to find.
+Result<Decoded> DecodeObject(const ServedResource& resource, const Value& value, bool applied = false);
 
 struct WriteContext {
   const ServedResource& resource;
@@ -57,6 +58,8 @@ Map<String> SelectableValues(const ServedResource& resource, const Value& stored
 Result<void> CheckFieldLabel(const ServedResource& resource, std::string_view label);
 
 Value ToStorage(const ServedResource& resource, Value object);
+// What StoredObject::form is for an object in the form of the store.
+std::shared_ptr<const void> FormOf(const ServedResource& resource, const Value& stored);
 // The text of an object in the version of the resource: the stored one where that is the same.
 std::shared_ptr<const std::string> TextFor(const ServedResource& resource, const StoredObject& stored);
 Value FromStorage(const ServedResource& resource, Value stored);

@@ -90,6 +90,12 @@ std::array<int, 4> VersionRank(std::string_view version) {
 
 }  // namespace
 
+int CompareVersions(std::string_view a, std::string_view b) {
+  auto rank_a = VersionRank(a), rank_b = VersionRank(b);
+  if (rank_a != rank_b) return rank_a < rank_b ? -1 : 1;
+  return rank_a[0] != 0 || a == b ? 0 : a < b ? 1 : -1;  // others are in the order of the alphabet
+}
+
 const ServedSubresource* ServedResource::Subresource(std::string_view name) const {
   for (const ServedSubresource& s : subresources) {
     if (s.name == name) return &s;

@@ -22,6 +22,9 @@ namespace kube::apiserver {
 struct BuiltinResource;
 class StructuralSchema;
 
+// Below 0 where `a` is the older version: v1alpha1 < v1beta1 < v1 < v2. Versions of any other form are older than these.
+int CompareVersions(std::string_view a, std::string_view b);
+
 struct ServedSubresource {
   std::string name;
   std::string group, version, kind;  // of what it reads and writes; group and version are empty where they are the parent's
@@ -38,7 +41,7 @@ struct PrinterColumn {
 struct CustomResource {
   std::string crd_name;
   std::shared_ptr<const StructuralSchema> schema;
-  std::shared_ptr<const StructuralSchema> storage_schema;  // of the stored version, where that is another one
+  std::shared_ptr<const StructuralSchema> storage_schema;  // of the stored version; the same as `schema` in that one
   Value raw_schema;                                        // openAPIV3Schema as it stands in the CRD
   std::vector<PrinterColumn> columns;
   std::vector<std::string> selectable_fields;  // "spec.color": the paths without their leading dot

@@ -125,16 +125,19 @@ std::size_t Store::size() const {
   return n;
 }
 
-ObjectPtr Store::Put(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected) {
-  return Commit(resource, std::move(object), std::move(fields), expected, false);
+ObjectPtr Store::Put(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected,
+                     std::shared_ptr<const void> form) {
+  return Commit(resource, std::move(object), std::move(fields), expected, false, std::move(form));
 }
 
 ObjectPtr Store::Remove(const std::string& resource, const ObjectPtr& expected, Value last) {
-  return Commit(resource, std::move(last), expected->fields, expected, true);
+  return Commit(resource, std::move(last), expected->fields, expected, true, expected->form);
 }
 
-ObjectPtr Store::Commit(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected, bool remove) {
+ObjectPtr Store::Commit(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected, bool remove,
+                        std::shared_ptr<const void> form) {
   auto stored = std::make_shared<StoredObject>();
+  stored->form = std::move(form);
   Value& metadata = object["metadata"];
   metadata["resourceVersion"] = placeholder_;
   const Value& meta = metadata;
@@ -237,6 +240,16 @@ void Store::WatchFromNow(const std::string& resource, const std::shared_ptr<Watc
   DeliverLocked(table, &now);
   initial(now);
   table.watchers.push_back(watcher);
+}
+
+void Store::EndWatches(const std::string& resource) {
+  Table& table = TableOf(resource);
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  {
+    MutexLock lock(table.delivery);
+    watchers.swap(table.watchers);
+  }
+  for (const std::shared_ptr<Watcher>& watcher : watchers) watcher->OnEnd();
 }
 
 void Store::SendProgress() {

@@ -32,6 +32,8 @@ struct StoredObject {
   Map<String> fields;               // what field selectors may ask for, besides name and namespace
   std::vector<std::string> owners;  // UIDs of its owner references
   bool deleting = false;            // has a deletionTimestamp
+  // The schema that `json` follows to the letter: pruned, with all defaults. Null where that is not known.
+  std::shared_ptr<const void> form;
 
   // The object as a tree; parsed anew each time.
   Value Parse() const;
@@ -57,6 +59,8 @@ class Watcher {
   virtual void OnEvent(const StoreEvent& event) = 0;
   // Everything up to this version has been delivered.
   virtual void OnProgress(std::uint64_t version) = 0;
+  // The resource is not served as it was any more: no event follows.
+  virtual void OnEnd() {}
   // A watcher that is closed gets no more events and is forgotten at the next occasion.
   virtual bool closed() const = 0;
 };
@@ -85,7 +89,8 @@ class Store {
 
   // Writes `object` in the place of `expected` (null: it must not be there). The store sets metadata.resourceVersion. `fields` are its
   // selectable fields. Null where another write came first: read again and decide again.
-  ObjectPtr Put(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected);
+  ObjectPtr Put(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected,
+                std::shared_ptr<const void> form = nullptr);
   // Removes `expected`. `last` is the state that watchers see. Null as above.
   ObjectPtr Remove(const std::string& resource, const ObjectPtr& expected, Value last);
 
@@ -95,6 +100,8 @@ class Store {
   // The same from now on: `initial` gets what is there, at the version from which events follow.
   void WatchFromNow(const std::string& resource, const std::shared_ptr<Watcher>& watcher,
                     const std::function<void(const Snapshot&)>& initial);
+  // Ends all watches of a resource.
+  void EndWatches(const std::string& resource);
   // Tells every watcher how far it is, or one.
   void SendProgress();
   void SendProgress(const std::string& resource, Watcher& watcher);
@@ -120,7 +127,8 @@ class Store {
   };
 
   Table& TableOf(const std::string& resource) const;
-  ObjectPtr Commit(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected, bool remove);
+  ObjectPtr Commit(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected, bool remove,
+                   std::shared_ptr<const void> form);
   void Deliver(Table& table);
   // With `list`, it also becomes the list of all objects right behind the events that are delivered.
   void DeliverLocked(Table& table, Snapshot* list = nullptr) KUBE_REQUIRES(table.delivery);

@@ -124,6 +124,8 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
     if (bookmarks_ && !closed()) SendBookmark(version, false);
   }
 
+  void OnEnd() override { End(); }
+
   bool closed() const override { return closed_.load(std::memory_order_acquire); }
 
   void End() {
@@ -249,9 +251,12 @@ Result<void> StartWatch(ApiCore& core, Call& call, const EncodeContext& encode, 
       if (send) stream->SendInitial(snapshot);
       if (initial_events && bookmarks) stream->SendBookmark(snapshot.version, true);
     });
-    return {};
+  } else if (Result<void> ok = core.store().Watch(resource->storage, *version, stream); !ok) {
+    stream->Fail(ok.error());
   }
-  if (Result<void> ok = core.store().Watch(resource->storage, *version, stream); !ok) stream->Fail(ok.error());
+  // A definition that changed meanwhile did not see this watch.
+  if (resource->custom && core.registry().current()->Find(resource->group, resource->version, resource->resource) != resource)
+    stream->End();
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apiserver/core.h"
+#include "apiserver/crd.h"
 #include "apiserver/errors.h"
 #include "apiserver/object_meta.h"
 #include "kube/codec/json.h"
@@ -164,8 +165,14 @@ FieldManagerTarget ApiCore::TargetFor(const Call& call, const Value& object) con
   return target;
 }
 
-Result<void> ApiCore::CheckNamespace(const Call& call, std::string_view name) const {
+Result<void> ApiCore::CheckPlace(const Call& call, std::string_view name) const {
   const ServedResource& r = *call.resource;
+  if (r.custom) {
+    ObjectPtr definition = store_.Get(std::string(kCrdStorage), "", r.custom->crd_name);
+    if (definition && definition->deleting) {
+      return Forbidden(r.group, r.resource, name, "create not allowed while custom resource definition is terminating");
+    }
+  }
   if (!r.namespaced) return {};
   ObjectPtr ns = store_.Get("/namespaces", "", call.ns);
   if (!ns) return NotFound("", "namespaces", call.ns);
@@ -197,7 +204,8 @@ Result<Answer> ApiCore::StoreNew(Call& call, Value object, ServiceAllocation& se
   Value stored = ToStorage(r, std::move(object));
   Map<String> fields = SelectableValues(r, stored);
   std::string ns(NamespaceOf(stored));
-  ObjectPtr put = store_.Put(r.storage, std::move(stored), std::move(fields), nullptr);
+  std::shared_ptr<const void> form = FormOf(r, stored);
+  ObjectPtr put = store_.Put(r.storage, std::move(stored), std::move(fields), nullptr, std::move(form));
   if (!put) {
     ObjectPtr there = store_.Get(r.storage, ns, name);
     return there && there->deleting ? BeingDeleted(r.group, r.resource, name) : AlreadyExists(r.group, r.resource, name);
@@ -214,7 +222,7 @@ Result<Answer> ApiCore::CreateFrom(Call& call, Decoded decoded, FieldValidation 
   // The store refuses it, so all else comes first, and a dry run answers it as it is.
   std::string version = MetaOf(object)["resourceVersion"].string_value().str();
   bool generated = NameOf(object).empty() && !MetaOf(object)["generateName"].string_value().empty();
-  if (auto ok = CheckNamespace(call, NameOf(object)); !ok) return ok.error();
+  if (auto ok = CheckPlace(call, NameOf(object)); !ok) return ok.error();
   // A generated name that is taken is drawn again, as the real server does.
   for (int attempt = 0;; ++attempt) {
     Value draft = object;
@@ -266,7 +274,8 @@ ObjectPtr ApiCore::Commit(const ServedResource& r, Value object, const ObjectPtr
   // Watchers see it as it was before that change.
   if (gone) return Erase(r, current, current->Parse());
   Map<String> fields = SelectableValues(r, stored);
-  return store_.Put(r.storage, std::move(stored), std::move(fields), current);
+  std::shared_ptr<const void> form = FormOf(r, stored);
+  return store_.Put(r.storage, std::move(stored), std::move(fields), current, std::move(form));
 }
 
 Result<ObjectPtr> ApiCore::Rewrite(const ServedResource& r, std::string_view ns, std::string_view name, const Change& change) {
@@ -295,7 +304,7 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
     Result<Value> wanted = change(live);
     if (!wanted) return wanted.error();
     call.warnings.clear();  // of the last attempt only
-    Result<Decoded> decoded = DecodeObject(r, *wanted);
+    Result<Decoded> decoded = DecodeObject(r, *wanted, request.is_apply);
     if (!decoded) {
       if (!request.is_patch) return decoded.error();
       return Invalid("", "", "", {InvalidValue("patch", request.DescribePatch(*wanted), AfterColon(decoded.error().message()))});
@@ -324,7 +333,7 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
       }
       request.created = true;
       if (!request.is_apply) return CreateFrom(call, Decoded{std::move(object), {}}, request.validation, request.manager, request.dry_run);
-      if (auto ok = CheckNamespace(call, call.name); !ok) return ok.error();
+      if (auto ok = CheckPlace(call, call.name); !ok) return ok.error();
       PrepareMetaForCreate(object, Now());
       ServiceAllocation services(services_);
       WriteContext context{

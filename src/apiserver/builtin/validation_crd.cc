@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <set>
 
+#include "apiserver/builtin/crd_rules.h"
 #include "apiserver/builtin/validation_kinds.h"
 #include "apiserver/names.h"
+#include "codec/base64.h"
 #include "kube/api/apiextensions/v1.h"
 
 namespace kube::apiserver::builtin {
@@ -10,6 +12,24 @@ namespace {
 
 using apiextensions::v1::CustomResourceDefinition;
 using apiextensions::v1::CustomResourceDefinitionNames;
+
+constexpr const char* kApproved = "api-approved.kubernetes.io";
+
+bool IsEstablished(const CustomResourceDefinition& crd) {
+  return std::any_of(crd.status.conditions.begin(), crd.status.conditions.end(),
+                     [](const auto& c) { return c.type == "Established" && c.status == "True"; });
+}
+
+std::string BundleOf(const apiextensions::v1::CustomResourceConversion& c) {
+  if (!c.webhook.has_value() || !c.webhook->client_config.has_value()) return "";
+  return std::string(c.webhook->client_config->ca_bundle.view());
+}
+
+std::string ToBase64(std::string_view bytes) {
+  std::string out;
+  internal::AppendBase64(bytes, out);
+  return out;
+}
 
 std::string Lower(std::string text) {
   for (char& c : text) {
@@ -69,7 +89,79 @@ void CheckColumns(Errors& errors, const std::string& path, const List<apiextensi
   }
 }
 
-void CheckConversion(Errors& errors, const apiextensions::v1::CustomResourceConversion& c) {
+// ".spec.replicas", below one of these: ".spec.".
+void CheckScalePath(Errors& errors, const std::string& path, const String& value, std::initializer_list<std::string_view> below,
+                    const char* where) {
+  std::string_view text = value;
+  if (text.empty()) {
+    errors.push_back(Required(path));
+  } else if (text[0] != '.') {
+    errors.push_back(InvalidValue(path, value, "must be a simple json path starting with ."));
+  } else if (std::none_of(below.begin(), below.end(), [&](std::string_view start) { return text.starts_with(start); })) {
+    errors.push_back(InvalidValue(path, value, std::string("should be a json path under ") + where));
+  }
+}
+
+void CheckSubresources(Errors& errors, const std::string& path, const apiextensions::v1::CustomResourceDefinitionVersion& v) {
+  if (!v.subresources.has_value() || !v.subresources->scale.has_value()) return;
+  const auto& scale = *v.subresources->scale;
+  CheckScalePath(errors, Child(path, "scale.specReplicasPath"), scale.spec_replicas_path, {".spec."}, ".spec");
+  CheckScalePath(errors, Child(path, "scale.statusReplicasPath"), scale.status_replicas_path, {".status."}, ".status");
+  if (scale.label_selector_path.has_value() && !scale.label_selector_path->empty()) {
+    CheckScalePath(errors, Child(path, "scale.labelSelectorPath"), *scale.label_selector_path, {".spec.", ".status."},
+                   "either .spec or .status");
+  }
+}
+
+// The URL of a webhook: https://host[/path].
+void CheckWebhookUrl(Errors& errors, const std::string& path, const String& url) {
+  const std::string form = "; desired format: https://host[/path]";
+  auto cut = [](std::string_view& text, std::string_view at) {
+    std::size_t i = text.find(at);
+    std::string_view rest = i == std::string_view::npos ? std::string_view() : text.substr(i + at.size());
+    text = text.substr(0, i);
+    return rest;
+  };
+  std::string_view rest = url;
+  std::string_view fragment = cut(rest, "#"), query = cut(rest, "?"), scheme;
+  if (std::size_t i = rest.find("://"); i != std::string_view::npos) {
+    scheme = rest.substr(0, i);
+    rest.remove_prefix(i + 3);
+  } else {
+    rest = {};
+  }
+  std::string_view host = rest.substr(0, rest.find('/')), user;
+  if (std::size_t i = host.rfind('@'); i != std::string_view::npos) {
+    user = host.substr(0, i);
+    host.remove_prefix(i + 1);
+  }
+  if (scheme != "https") errors.push_back(InvalidValue(path, Value(scheme), "'https' is the only allowed URL scheme" + form));
+  if (host.empty()) errors.push_back(InvalidValue(path, Value(host), "host must be specified" + form));
+  if (!user.empty()) errors.push_back(InvalidValue(path, Value(user), "user information is not permitted in the URL"));
+  if (!fragment.empty()) errors.push_back(InvalidValue(path, Value(fragment), "fragments are not permitted in the URL"));
+  if (!query.empty()) errors.push_back(InvalidValue(path, Value(query), "query parameters are not permitted in the URL"));
+}
+
+void CheckReviewVersions(Errors& errors, const std::string& path, const List<String>& versions) {
+  if (versions.empty()) {
+    errors.push_back(Required(path));
+    return;
+  }
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (!seen.insert(versions[i].str()).second) {
+      errors.push_back(InvalidValue(Index(path, i), versions[i], "duplicate version"));
+      continue;
+    }
+    AddProblems(errors, Index(path, i), versions[i], Dns1035LabelProblems(versions[i]));
+  }
+  if (!seen.contains("v1") && !seen.contains("v1beta1")) {
+    errors.push_back(InvalidValue(path, Shown(versions), "must include at least one of v1, v1beta1"));
+  }
+}
+
+// `check_bundle`: a CA bundle has to be good.
+void CheckConversion(Errors& errors, const apiextensions::v1::CustomResourceConversion& c, bool check_bundle) {
   const std::string path = "spec.conversion";
   CheckEnum(errors, Child(path, "strategy"), c.strategy, {"None", "Webhook"});
   if (c.strategy == "Webhook") {
@@ -78,10 +170,22 @@ void CheckConversion(Errors& errors, const apiextensions::v1::CustomResourceConv
       errors.push_back(Required(config, "required when strategy is set to Webhook"));
     } else if (c.webhook->client_config->url.has_value() == c.webhook->client_config->service.has_value()) {
       errors.push_back(Required(config, "exactly one of url or service is required"));
+    } else if (c.webhook->client_config->url.has_value()) {
+      CheckWebhookUrl(errors, Child(config, "url"), *c.webhook->client_config->url);
     }
-    if (c.webhook->conversion_review_versions.empty()) errors.push_back(Required(Child(path, "conversionReviewVersions")));
-  } else if (c.webhook->client_config.has_value()) {
-    errors.push_back(ForbiddenField(Child(path, "webhookClientConfig"), "should not be set when strategy is not set to Webhook"));
+    if (check_bundle && c.webhook->client_config.has_value()) {
+      std::string bundle = BundleOf(c);
+      std::string problem = bundle.empty() ? "" : BundleProblem(bundle);
+      if (!problem.empty()) errors.push_back(InvalidValue(Child(config, "caBundle"), ToBase64(bundle), problem));
+    }
+    CheckReviewVersions(errors, Child(path, "conversionReviewVersions"), c.webhook->conversion_review_versions);
+  } else {
+    if (c.webhook->client_config.has_value()) {
+      errors.push_back(ForbiddenField(Child(path, "webhookClientConfig"), "should not be set when strategy is not set to Webhook"));
+    }
+    if (!c.webhook->conversion_review_versions.empty()) {
+      errors.push_back(ForbiddenField(Child(path, "conversionReviewVersions"), "should not be set when strategy is not set to Webhook"));
+    }
   }
 }
 
@@ -132,6 +236,8 @@ void ValidateKind(const CustomResourceDefinition& object, const CustomResourceDe
   bool same_columns = std::all_of(spec.versions.begin(), spec.versions.end(), [&](const auto& v) {
     return v.additional_printer_columns == spec.versions[0].additional_printer_columns;
   });
+  bool same_subresources = std::all_of(spec.versions.begin(), spec.versions.end(),
+                                       [&](const auto& v) { return v.subresources == spec.versions[0].subresources; });
   std::set<std::string> names;
   int storage_versions = 0;
   bool unique = true;
@@ -141,6 +247,7 @@ void ValidateKind(const CustomResourceDefinition& object, const CustomResourceDe
     storage_versions += v.storage ? 1 : 0;
     unique = names.insert(v.name.str()).second && unique;
     CheckLabel(errors, Child(at, "name"), v.name, v.name.str());
+    if (!same_subresources) CheckSubresources(errors, Child(at, "subresources"), v);
     if (!same_columns) CheckColumns(errors, Child(at, "additionalPrinterColumns"), v.additional_printer_columns);
   }
   auto bad_versions = [&](const char* why) {
@@ -159,15 +266,21 @@ void ValidateKind(const CustomResourceDefinition& object, const CustomResourceDe
   if (storage_versions != 1) bad_versions("must have exactly one version marked as storage version");
   if (!spec.versions.empty()) CheckLabel(errors, "spec.version", spec.versions[0].name, spec.versions[0].name.str());
   CheckNames(errors, spec.names);
+  if (same_subresources && !spec.versions.empty()) CheckSubresources(errors, "spec.subresources", spec.versions[0]);
   if (same_columns && !spec.versions.empty()) {
     CheckColumns(errors, "spec.additionalPrinterColumns", spec.versions[0].additional_printer_columns);
   }
-  if (spec.conversion.has_value()) CheckConversion(errors, *spec.conversion);
+  if (spec.conversion.has_value()) {
+    // A definition that is established keeps a good bundle.
+    bool check_bundle = old != nullptr && IsEstablished(*old);
+    if (check_bundle && old->spec.conversion.has_value()) {
+      std::string before = BundleOf(*old->spec.conversion);
+      check_bundle = before.empty() || BundleProblem(before).empty();
+    }
+    CheckConversion(errors, *spec.conversion, check_bundle);
+  }
   if (old != nullptr) {
-    const auto& conditions = old->status.conditions;
-    bool established =
-        std::any_of(conditions.begin(), conditions.end(), [](const auto& c) { return c.type == "Established" && c.status == "True"; });
-    if (established) {
+    if (IsEstablished(*old)) {
       CheckImmutable(errors, "spec.scope", spec.scope, spec.scope == old->spec.scope);
       CheckImmutable(errors, "spec.names.kind", spec.names.kind, spec.names.kind == old->spec.names.kind);
     }
@@ -175,12 +288,15 @@ void ValidateKind(const CustomResourceDefinition& object, const CustomResourceDe
     CheckImmutable(errors, "spec.names.plural", spec.names.plural, spec.names.plural == old->spec.names.plural);
   }
   CheckStoredVersions(errors, object);
-  const std::string_view group = spec.group;
-  bool is_protected = group == "k8s.io" || group.ends_with(".k8s.io") || group == "kubernetes.io" || group.ends_with(".kubernetes.io");
-  if (is_protected && object.metadata.annotations.Get("api-approved.kubernetes.io").empty()) {
-    errors.push_back(Required(Key("metadata.annotations", "api-approved.kubernetes.io"),
-                              "protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
-                              "https://github.com/kubernetes/enhancements/pull/1111"));
+  if (!IsProtectedGroup(spec.group)) return;
+  const std::string_view annotation = object.metadata.annotations.Get(kApproved);
+  const Approval approval = ApprovalOf(annotation);
+  // What was so before is not asked for again.
+  if (old != nullptr && ApprovalOf(old->metadata.annotations.Get(kApproved)).reason == approval.reason) return;
+  if (annotation.empty()) {
+    errors.push_back(Required(Key("metadata.annotations", kApproved), approval.message));
+  } else if (approval.reason == "InvalidAnnotation") {
+    errors.push_back(InvalidValue(Key("metadata.annotations", kApproved), Value(annotation), approval.message));
   }
 }
 
