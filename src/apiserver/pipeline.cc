@@ -66,12 +66,27 @@ std::string InServerForm(std::string problem) {
   return out;
 }
 
+// Alpha fields of the release whose behaviour the server has, which the next one replaced: its tables do not have them. Known, and
+// dropped as the real server drops them while their feature is off.
+bool IsReplacedField(const ServedResource& r, std::string problem) {
+  for (std::size_t at = problem.find('['); at != std::string::npos; at = problem.find('[', at + 1)) {
+    std::size_t end = problem.find(']', at);
+    if (end != std::string::npos) problem.erase(at + 1, end - at - 1);
+  }
+  if (r.kind == "Pod") return problem == "unknown field \"status.nodeAllocatableResourceClaimStatuses[].resources\"";
+  if (r.kind != "ResourceSlice") return false;
+  return problem == "unknown field \"spec.devices[].nodeAllocatableResourceMappings\"" ||
+         problem == "unknown field \"spec.devices[].basic.nodeAllocatableResourceMappings\"";
+}
+
 // Strict problems leave a decoded object behind; everything else is an error.
-bool TakeProblems(const Result<void>& result, std::vector<std::string>& problems) {
+bool TakeProblems(const ServedResource& r, const Result<void>& result, std::vector<std::string>& problems) {
   if (result.ok()) return true;
   std::string_view message = result.error().message();
   if (!message.starts_with(kStrictPrefix)) return false;
-  for (std::string& problem : SplitProblems(message.substr(kStrictPrefix.size()))) problems.push_back(InServerForm(std::move(problem)));
+  for (std::string& problem : SplitProblems(message.substr(kStrictPrefix.size()))) {
+    if (!IsReplacedField(r, problem)) problems.push_back(InServerForm(std::move(problem)));
+  }
   return true;
 }
 
@@ -140,7 +155,7 @@ struct Typed {
 Result<Typed> ToTyped(const ServedResource& r, const Value& value) {
   Typed out{AnyObject(*r.type), {}};
   Result<void> decoded = DecodeValue(*r.type, out.object.mutable_data(), value, {.strict = true, .keep_unknown = false});
-  if (!TakeProblems(decoded, out.problems)) return CannotHandle(r, decoded.error().message());
+  if (!TakeProblems(r, decoded, out.problems)) return CannotHandle(r, decoded.error().message());
   return out;
 }
 
@@ -314,7 +329,7 @@ Result<Decoded> DecodeObject(const ServedResource& r, std::string_view body, Enc
   AnyObject object(*r.type);
   std::vector<std::string> problems;
   Result<void> decoded = DecodeJson(*r.type, object.mutable_data(), body, {.strict = true, .keep_unknown = false});
-  if (!TakeProblems(decoded, problems)) {
+  if (!TakeProblems(r, decoded, problems)) {
     Result<Value> value = ParseJson(body);
     if (!value) return Unrecognized(r, "couldn't get version/kind; json parse error: " + value.error().message(), body);
     if (!value->is_object()) {

@@ -403,6 +403,8 @@ void PrepareSubresourceUpdate(const TypeInfo& type, std::string_view subresource
 
   CopyField(type, "spec", object, old);
   if (pod != nullptr) {
+    // An alpha field, whose feature is off.
+    if (old_pod->status.node_allocatable_resource_claim_statuses.empty()) pod->status.node_allocatable_resource_claim_statuses = {};
     metadata->deletion_timestamp = {};
     if (!old_metadata->deletion_timestamp.IsZero()) metadata->deletion_timestamp = old_metadata->deletion_timestamp;
     metadata->owner_references = old_metadata->owner_references;

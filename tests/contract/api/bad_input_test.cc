@@ -335,5 +335,38 @@ TEST_P(BadInputContract, SlowClientIsCutOff) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(200));
 }
 
+// Alpha fields of 1.36 that its successor has under other names: known, and dropped while their feature is off.
+TEST_P(BadInputContract, FieldsOfThisReleaseAloneAreKnown) {
+  if (server().oldest()) GTEST_SKIP() << "fields of 1.36";
+  EXPECT_CODE(Post(kPods, kPodA), 201);
+  Answer pod = Patch(
+      std::string(kPods) + "/a/status?fieldValidation=Strict", "merge",
+      R"({"status":{"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"c","containers":["web"],"resources":{"cpu":"1"}}]}})");
+  EXPECT_CODE(pod, 200);
+  EXPECT_TRUE(pod.body["status"]["nodeAllocatableResourceClaimStatuses"].is_null()) << pod.raw.body;
+  const std::string slices = "/apis/resource.k8s.io/v1/resourceslices";
+  Answer slice = Post(slices + "?fieldValidation=Strict", R"({"metadata":{"name":"{id}"},"spec":{"driver":"example.com","nodeName":"n",
+      "pool":{"name":"p","generation":1,"resourceSliceCount":1},
+      "devices":[{"name":"d","nodeAllocatableResourceMappings":{"cpu":{"allocationMultiplier":"2"}}}]}})");
+  Cleanup(slices + "/{id}");
+  EXPECT_CODE(slice, 201);
+  EXPECT_VALUE(slice.body["spec"]["devices"], R"(
+- name: d
+)");
+  // The strict decoder still knows what is no field at all.
+  EXPECT_STATUS(Patch(std::string(kPods) + "/a/status?fieldValidation=Strict", "merge",
+                      R"({"status":{"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"c","nonsense":1}]}})"),
+                R"(
+code: 422
+details:
+  causes:
+  - field: patch
+    message: 'Invalid value: "<what the patch gives>": strict decoding error: unknown field "status.nodeAllocatableResourceClaimStatuses[0].nonsense"'
+    reason: FieldValueInvalid
+message: <of the causes>
+reason: Invalid
+)");
+}
+
 }  // namespace
 }  // namespace kube::contract
