@@ -6,6 +6,7 @@
 #include "apiserver/discovery.h"
 #include "apiserver/errors.h"
 #include "apiserver/openapi.h"
+#include "apiserver/openapi_protobuf.h"
 #include "apiserver/router.h"
 #include "kube/codec/json.h"
 
@@ -110,6 +111,13 @@ void Router::HandleOther(const Exchange& exchange, const RequestPath& path, cons
   }
   if (first == "openapi" && p.size() >= 2) {
     if (p[1] == "v2" && p.size() == 2) {
+      for (const MediaRange& range : ParseAccept(request.headers.GetAll("accept"))) {
+        if (range.type == "application/json" || range.type == "*/*" || range.type == "application/*") break;
+        if (range.type != kOpenApiV2Accept && range.type != kOpenApiV2Protobuf) continue;
+        auto make = [&] { return ToOpenApiProtobuf(OpenApiV2Document(*resources)); };
+        SendDocument(*exchange, Document(resources, "/openapi/v2 protobuf", make), kOpenApiV2Protobuf);
+        return;
+      }
       SendDocument(*exchange, Document(resources, "/openapi/v2", [&] { return OpenApiV2(*resources); }), "application/json");
       return;
     }

@@ -389,5 +389,77 @@ type: string
 )");
 }
 
+// Reads a varint; moves `at` behind it.
+std::uint64_t Varint(std::string_view bytes, std::size_t& at) {
+  std::uint64_t out = 0;
+  for (int shift = 0; at < bytes.size(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes[at++]);
+    out |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return out;
+}
+
+// The length-delimited fields of this number.
+std::vector<std::string_view> Fields(std::string_view message, std::uint64_t number) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0; at < message.size();) {
+    const std::uint64_t tag = Varint(message, at), value = Varint(message, at);
+    if ((tag & 7) != 2) continue;
+    if (value > message.size() - at) return {};
+    if (tag >> 3 == number) out.push_back(message.substr(at, value));
+    at += value;
+  }
+  return out;
+}
+
+// The value of a map entry or named item, found by its name.
+std::string_view Named(const std::vector<std::string_view>& items, std::string_view name) {
+  for (std::string_view item : items) {
+    if (const auto names = Fields(item, 1); !names.empty() && names[0] == name) return Fields(item, 2).empty() ? "" : Fields(item, 2)[0];
+  }
+  return {};
+}
+
+// client-go's OpenAPISchema and kubectl's older commands ask for this form only.
+TEST_P(OpenApiContract, Version2HasAProtobufForm) {
+  const HttpFields accept = {{"Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}};
+  Answer got = Get("/openapi/v2", accept);
+  EXPECT_CODE(got, 200);
+  EXPECT_EQ(got.Header("content-type"), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+  const std::string_view document = got.raw.body;
+  ASSERT_FALSE(Fields(document, 1).empty());
+  EXPECT_EQ(Fields(document, 1)[0], "2.0");
+  ASSERT_EQ(Fields(document, 2).size(), 1U);
+  EXPECT_EQ(Fields(Fields(document, 2)[0], 1)[0], "Kubernetes");  // info.title
+  // definitions.additional_properties[ConfigMap].properties.additional_properties[data]
+  ASSERT_EQ(Fields(document, 9).size(), 1U);
+  const std::string_view config_map = Named(Fields(Fields(document, 9)[0], 1), "io.k8s.api.core.v1.ConfigMap");
+  ASSERT_FALSE(config_map.empty());
+  ASSERT_EQ(Fields(config_map, 25).size(), 1U);
+  const std::string_view data = Named(Fields(Fields(config_map, 25)[0], 1), "data");
+  ASSERT_FALSE(data.empty());
+  ASSERT_EQ(Fields(data, 22).size(), 1U);
+  EXPECT_EQ(Fields(Fields(data, 22)[0], 1)[0], "object");  // type.value
+  // Which kind a definition is.
+  bool found = false;
+  for (std::string_view extension : Fields(config_map, 31)) {
+    if (Fields(extension, 1)[0] != "x-kubernetes-group-version-kind") continue;
+    found = true;
+    EXPECT_NE(Fields(Fields(extension, 2)[0], 2)[0].find("kind: ConfigMap"), std::string_view::npos);
+  }
+  EXPECT_TRUE(found);
+  // paths.path[name=/api/v1/...].get.operation_id
+  const std::string_view path = Named(Fields(Fields(document, 8)[0], 2), "/api/v1/namespaces/{namespace}/configmaps/{name}");
+  ASSERT_FALSE(path.empty());
+  ASSERT_EQ(Fields(path, 2).size(), 1U);
+  EXPECT_EQ(Fields(Fields(path, 2)[0], 5)[0], "readCoreV1NamespacedConfigMap");
+  // Whoever has it gets no second copy.
+  HttpFields again = accept;
+  again.emplace_back("If-None-Match", got.Header("etag"));
+  EXPECT_CODE(Get("/openapi/v2", again), 304);
+  EXPECT_EQ(Get("/openapi/v2", {{"Accept", "application/json, */*"}}).Header("content-type"), "application/json");
+}
+
 }  // namespace
 }  // namespace kube::contract
