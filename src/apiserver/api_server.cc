@@ -40,7 +40,9 @@ apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: system-node-critical}
 value: 2000001000
----
+)";
+// The server recreates it.
+constexpr std::string_view kServerService = R"(
 apiVersion: v1
 kind: Service
 metadata: {name: kubernetes, namespace: default, labels: {component: apiserver, provider: kubernetes}}
@@ -73,6 +75,9 @@ class ApiServer::Impl {
                  .set_skew = [this](std::chrono::seconds skew) { core_.SetSkew(skew); },
                  .wait_idle = [this] { return lifecycle_.WaitIdle(std::chrono::seconds(10)); }},
                 options_.http) {
+    core_.OnRemoved([this](const ServedResource& resource, const StoredObject& object) {
+      if (resource.storage == "/services" && object.ns == "default" && object.name == "kubernetes") (void)Load(kServerService);
+    });
     if (options_.admin_token.empty()) options_.admin_token = Tokens::Random();
     tokens_.Add(options_.admin_token, {.name = "kubernetes-admin", .uid = "", .groups = {"system:masters", "system:authenticated"}});
   }
@@ -108,7 +113,9 @@ class ApiServer::Impl {
       http.tls = serve::HttpTlsOptions{pair->certificate_pem, pair->key_pem, ca_pem_};
       ca_.emplace(*std::move(ca));
     }
-    if (auto ok = Load(kInitialObjects); !ok) return ok.error().WithContext("create the initial objects");
+    for (std::string_view objects : {kInitialObjects, kServerService}) {
+      if (auto ok = Load(objects); !ok) return ok.error().WithContext("create the initial objects");
+    }
     for (const std::string& manifest : options_.manifests) {
       if (auto ok = Load(manifest); !ok) return ok;
     }
@@ -142,7 +149,9 @@ class ApiServer::Impl {
       core_.store().Clear();
       core_.services().Clear();
       lifecycle_.Forget();
-      if (auto ok = Load(kInitialObjects); !ok) return ok;
+      for (std::string_view objects : {kInitialObjects, kServerService}) {
+        if (auto ok = Load(objects); !ok) return ok;
+      }
     } else {
       // What a real server's watch cache loses when its process ends: history.
       core_.store().Compact();

@@ -130,6 +130,10 @@ class ApiCore {
   using Check = std::function<std::vector<FieldError>(const Value& object, const Value* old)>;
   void AddCheck(std::string resource, Check check) { checks_.emplace_back(std::move(resource), std::move(check)); }
 
+  // Called after an object is removed and what it held is free again.
+  using Removed = std::function<void(const ServedResource& resource, const StoredObject& object)>;
+  void OnRemoved(Removed removed) { removed_ = std::move(removed); }
+
   FieldManagerTarget TargetFor(const Call& call, const Value& object) const;
 
  private:
@@ -151,6 +155,7 @@ class ApiCore {
   ResourceRegistry registry_;
   ServiceAllocator services_;
   AdmissionContext admission_;
+  Removed removed_;                                    // set before the server starts
   std::vector<std::pair<std::string, Check>> checks_;  // filled before the server starts
 };
 

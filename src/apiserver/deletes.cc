@@ -116,6 +116,7 @@ ObjectPtr ApiCore::Erase(const ServedResource& r, const ObjectPtr& current, Valu
     AnyObject typed(*r.type);
     if (DecodeJson(*r.type, typed.mutable_data(), *current->json)) ReleaseAllocations(*r.type, typed.data(), services_);
   }
+  if (removed && removed_) removed_(r, *removed);
   return removed;
 }
 

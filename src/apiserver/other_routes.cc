@@ -1,6 +1,7 @@
 // Paths that are no resources: health, version, discovery, OpenAPI, and the server's own admin endpoint.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "apiserver/discovery.h"
@@ -22,6 +23,22 @@ void NotFoundPage(HttpExchange& exchange) {
                   .body = "404 page not found\n"});
 }
 
+// Discovery, in the form that the client asks for. It has no protobuf form here.
+void SendDiscovery(HttpExchange& exchange, const Value& value) {
+  Result<AnswerForm> form = Negotiate(exchange.request().headers.GetAll("accept"), false, false, false);
+  if (!form) {
+    Error error = NotAcceptable({"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"});
+    exchange.Reply({.status = error.http_code(),
+                    .headers = {{"content-type", "application/json"}, {"cache-control", "no-cache, private"}},
+                    .body = ToJson(ToStatus(error))});
+    return;
+  }
+  Encoded encoded = EncodeValue(value, *form);
+  exchange.Reply({.status = 200,
+                  .headers = {{"content-type", std::move(encoded.content_type)}, {"cache-control", "no-cache, private"}},
+                  .body = std::move(encoded.body)});
+}
+
 void SendValue(HttpExchange& exchange, int status, const Value& value) {
   exchange.Reply(
       {.status = status, .headers = {{"content-type", "application/json"}, {"cache-control", "no-cache, private"}}, .body = ToJson(value)});
@@ -40,6 +57,21 @@ void SendDocument(HttpExchange& exchange, const std::shared_ptr<const std::strin
   exchange.Reply({.status = 200, .headers = std::move(headers), .body = *document});
 }
 
+// One check, of many names on the real server: a server that answers is well.
+void HandleHealth(HttpExchange& exchange, const std::vector<std::string>& path, const Query& query) {
+  if (path.size() > 2 || (path.size() == 2 && path[1] != "ping")) {
+    NotFoundPage(exchange);
+    return;
+  }
+  std::string body = "ok";
+  if (path.size() == 1 && query.Has("verbose")) {
+    std::vector<std::string> excluded = query.All("exclude");
+    bool ping = std::find(excluded.begin(), excluded.end(), "ping") == excluded.end();
+    body = std::string(ping ? "[+]ping ok\n" : "[+]ping excluded: ok\n") + path[0] + " check passed\n";
+  }
+  exchange.Reply({.status = 200, .headers = {{"content-type", "text/plain; charset=utf-8"}}, .body = std::move(body)});
+}
+
 // The version of aggregated discovery that the client asks for; empty: the old form.
 std::string AggregatedVersion(std::string_view accept) {
   for (const MediaRange& range : ParseAccept(accept)) {
@@ -56,13 +88,13 @@ std::string AggregatedVersion(std::string_view accept) {
 
 }  // namespace
 
-void Router::HandleOther(const Exchange& exchange, const RequestPath& path, const Query&) {
+void Router::HandleOther(const Exchange& exchange, const RequestPath& path, const Query& query) {
   const std::vector<std::string>& p = path.parts;
   const serve::HttpRequest& request = exchange->request();
   std::shared_ptr<const Resources> resources = core_.registry().current();
   std::string first = p.empty() ? "" : p[0];
   if (first == "healthz" || first == "livez" || first == "readyz") {
-    exchange->Reply({.status = 200, .headers = {{"content-type", "text/plain; charset=utf-8"}}, .body = "ok"});
+    HandleHealth(*exchange, p, query);
     return;
   }
   if (request.method != "GET" && request.method != "HEAD") {
@@ -77,8 +109,29 @@ void Router::HandleOther(const Exchange& exchange, const RequestPath& path, cons
       list.push_back("/apis/" + g->name);
       for (const ServedVersion& v : g->versions) list.push_back("/apis/" + g->name + "/" + v.version);
     }
-    for (const char* path_name : {"/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}) list.push_back(path_name);
+    for (const char* path_name : {"/.well-known/openid-configuration", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3",
+                                  "/openid/v1/jwks", "/readyz", "/version"})
+      list.push_back(path_name);
     SendValue(*exchange, 200, Value::Object({{"paths", std::move(paths)}}));
+    return;
+  }
+  if (first == "metrics" && p.size() == 1) {
+    exchange->Reply({.status = 200, .headers = {{"content-type", serve::MetricsRegistry::kContentType}}, .body = metrics_.Render()});
+    return;
+  }
+  if (first == ".well-known" && p.size() == 2 && p[1] == "openid-configuration") {
+    std::string host(request.headers.Get("host").empty() ? request.headers.Get(":authority") : request.headers.Get("host"));
+    SendValue(*exchange, 200,
+              Value::Object({{"issuer", Tokens::kServer},
+                             {"jwks_uri", fmt::format("{}://{}/openid/v1/jwks", insecure_ ? "http" : "https", host)},
+                             {"response_types_supported", Value::Array({"id_token"})},
+                             {"subject_types_supported", Value::Array({"public"})},
+                             {"id_token_signing_alg_values_supported", Value::Array({"none"})}}));
+    return;
+  }
+  if (first == "openid" && p.size() == 3 && p[1] == "v1" && p[2] == "jwks") {
+    // The tokens have no signature, so there is no key.
+    exchange->Reply({.status = 200, .headers = {{"content-type", "application/jwk-set+json"}}, .body = R"({"keys":[]})"});
     return;
   }
   if (first == "version" && p.size() == 1) {
@@ -93,7 +146,7 @@ void Router::HandleOther(const Exchange& exchange, const RequestPath& path, cons
       SendDocument(*exchange, document, fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList", version));
       return;
     }
-    SendValue(*exchange, 200, first == "api" ? ApiVersions(std::string(request.headers.Get("host"))) : ApiGroupList(*resources));
+    SendDiscovery(*exchange, first == "api" ? ApiVersions(std::string(request.headers.Get("host"))) : ApiGroupList(*resources));
     return;
   }
   const ServedGroup* group = first == "api" && p.size() == 2    ? resources->FindGroup("")
@@ -101,11 +154,11 @@ void Router::HandleOther(const Exchange& exchange, const RequestPath& path, cons
                                                                 : nullptr;
   if (group != nullptr) {
     if (first == "apis" && p.size() == 2) {
-      SendValue(*exchange, 200, ApiGroup(*group));
+      SendDiscovery(*exchange, ApiGroup(*group));
       return;
     }
     if (const ServedVersion* version = group->Find(p.back())) {
-      SendValue(*exchange, 200, ApiResourceList(*resources, *group, *version));
+      SendDiscovery(*exchange, ApiResourceList(*resources, *group, *version));
       return;
     }
   }

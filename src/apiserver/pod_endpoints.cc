@@ -120,19 +120,34 @@ void PodEndpoints::Handle(const Exchange& exchange, const Call& call) {
     SendError(*exchange, pod.error());
     return;
   }
+  Value object = (*pod)->Parse();
+  std::string container;
+  if (call.subresource != "portforward") {
+    Result<std::string> picked = PickContainer(object, call);
+    if (!picked) {
+      SendError(*exchange, picked.error());
+      return;
+    }
+    container = *std::move(picked);
+  }
+  // Nothing schedules pods here, so a handler of the test answers for those without a node too.
+  PodHandlers all = handlers();
+  bool handled = call.subresource == "log"      ? true
+                 : call.subresource == "exec"   ? all.exec != nullptr
+                 : call.subresource == "attach" ? all.attach != nullptr
+                                                : all.port_forward != nullptr;
+  if (!handled && std::as_const(object)["spec"]["nodeName"].string_value().empty()) {
+    SendError(*exchange, BadRequest(fmt::format("pod {} does not have a host assigned", call.name)));
+    return;
+  }
   if (call.subresource == "portforward") {
     PortForward(exchange, call);
     return;
   }
-  Result<std::string> container = PickContainer((*pod)->Parse(), call);
-  if (!container) {
-    SendError(*exchange, container.error());
-    return;
-  }
   if (call.subresource == "log") {
-    Log(exchange, call, *container);
+    Log(exchange, call, container);
   } else {
-    Command(exchange, call, *container);
+    Command(exchange, call, container);
   }
 }
 

@@ -80,6 +80,12 @@ HttpHeaders WarningHeaders(const Call& call) {
   return headers;
 }
 
+const char* DeprecationOf(const ServedResource& r) {
+  if (r.storage == "/endpoints") return "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+  if (r.storage == "/componentstatuses") return "v1 ComponentStatus is deprecated in v1.19+";
+  return nullptr;
+}
+
 std::string AnonymousMessage(const RequestPath& path, const std::string& verb) {
   if (!path.is_resource) return fmt::format("User \"system:anonymous\" cannot get path \"/{}\"", path.parts.empty() ? "" : path.parts[0]);
   std::string resource = path.subresource.empty() ? path.resource : path.resource + "/" + path.subresource;
@@ -90,7 +96,9 @@ std::string AnonymousMessage(const RequestPath& path, const std::string& verb) {
 }  // namespace
 
 Router::Router(ApiCore& core, Tokens& tokens, Faults& faults, PodEndpoints& pods, AdminActions admin, bool insecure)
-    : core_(core), tokens_(tokens), faults_(faults), pods_(pods), admin_(std::move(admin)), insecure_(insecure) {}
+    : core_(core), tokens_(tokens), faults_(faults), pods_(pods), admin_(std::move(admin)), insecure_(insecure) {
+  metrics_.Describe("apiserver_request_total", "Requests of resources, by verb, resource, scope and HTTP code.");
+}
 
 Router::~Router() { CancelDelayed(); }
 
@@ -272,6 +280,11 @@ void Router::HandleResource(const Exchange& exchange, const RequestPath& path, Q
   bool routed = resource != nullptr;
   if (routed && !resource->namespaced && !path.ns.empty()) routed = false;
   if (routed && resource->namespaced && path.ns.empty() && !path.name.empty()) routed = false;
+  if (routed && resource->custom && resource->namespaced && path.ns.empty() && verb != "list" && verb != "watch") routed = false;
+  if (routed && resource->custom && !path.subresource.empty() && resource->Subresource(path.subresource) == nullptr) {
+    SendError(*exchange, NotFound(resource->group, resource->resource, path.name));
+    return;
+  }
   if (routed && !path.subresource.empty() && resource->Subresource(path.subresource) == nullptr) routed = false;
   if (!routed) {
     // Custom groups are served by another handler of the real server, with another answer.
@@ -289,8 +302,17 @@ void Router::HandleResource(const Exchange& exchange, const RequestPath& path, Q
       path.subresource == "exec" || path.subresource == "attach" || path.subresource == "portforward" || path.subresource == "proxy";
   bool allowed = connect || std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
   if (path.subresource.empty() && resource->namespaced && path.ns.empty() && verb != "list" && verb != "watch") allowed = false;
+  // The handler of custom resources looks at the verb alone.
+  if (resource->custom && path.name.empty() && (verb == "update" || verb == "patch")) {
+    SendError(*exchange, BadRequest("name must be provided"));
+    return;
+  }
+  if (resource->custom && !allowed) {
+    SendError(*exchange, MethodNotSupported(resource->group, resource->resource, verb));
+    return;
+  }
   if (path.subresource.empty() && path.name.empty() && (verb == "update" || verb == "patch")) allowed = false;
-  if (path.subresource.empty() && !path.name.empty() && verb == "create") allowed = false;
+  if (path.subresource.empty() && !path.name.empty() && verb == "create" && !resource->custom) allowed = false;
   if (!allowed) {
     SendError(*exchange, MethodNotAllowed());
     return;
@@ -334,9 +356,12 @@ void Router::Dispatch(const Exchange& exchange, Call call, const std::string& ve
   }
   EncodeContext encode{
       .resource = call.resource.get(), .form = *form, .now = core_.Now(), .include_object = std::string(call.query.Get("includeObject"))};
+  if (const char* warning = DeprecationOf(*call.resource)) call.warnings.emplace_back(warning);
   if (call.resource->custom && call.resource->custom->deprecated) call.warnings.push_back(call.resource->custom->deprecation_warning);
   if (verb == "watch") {
-    if (auto ok = StartWatch(core_, call, encode, exchange, WarningHeaders(call), faults_); !ok) SendError(*exchange, ok.error(), *form);
+    auto ok = StartWatch(core_, call, encode, exchange, WarningHeaders(call), faults_);
+    Count(call, verb, ok ? 200 : ok.error().http_code());
+    if (!ok) SendError(*exchange, ok.error(), *form);
     return;
   }
   if (verb == "list" && faults_.TakeGone("list", call.resource->resource, call.ns, call.name)) {
@@ -345,6 +370,7 @@ void Router::Dispatch(const Exchange& exchange, Call call, const std::string& ve
   }
   Result<Answer> answer = call.subresource.empty() ? Run(call, verb) : RunSubresource(call, verb);
   HttpHeaders headers = WarningHeaders(call);
+  Count(call, verb, answer ? answer->status : answer.error().http_code());
   if (!answer) {
     SendError(*exchange, answer.error(), *form, std::move(headers));
     return;
@@ -355,6 +381,22 @@ void Router::Dispatch(const Exchange& exchange, Call call, const std::string& ve
     return;
   }
   Send(*exchange, answer->status, *std::move(encoded), std::move(headers));
+}
+
+void Router::Count(const Call& call, const std::string& verb, int code) {
+  std::string upper = verb;
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  const char* scope = !call.name.empty() ? "resource" : !call.ns.empty() ? "namespace" : "cluster";
+  std::string number = std::to_string(code);
+  metrics_.Add("apiserver_request_total",
+               {{"verb", upper},
+                {"group", call.resource->group},
+                {"version", call.resource->version},
+                {"resource", call.resource->resource},
+                {"subresource", call.subresource},
+                {"scope", scope},
+                {"code", number}},
+               1);
 }
 
 Result<Answer> Router::Run(Call& call, const std::string& verb) {

@@ -16,6 +16,7 @@
 #include "apiserver/subresources.h"
 #include "apiserver/tokens.h"
 #include "kube/serve/http_server.h"
+#include "kube/serve/metrics_registry.h"
 
 namespace kube::apiserver {
 
@@ -55,6 +56,10 @@ class Router {
   std::shared_ptr<const std::string> Document(const std::shared_ptr<const Resources>& resources, const std::string& key,
                                               const std::function<std::string()>& make);
 
+  // One request of a resource, for /metrics.
+  void Count(const Call& call, const std::string& verb, int code);
+
+  serve::MetricsRegistry metrics_;
   ApiCore& core_;
   Tokens& tokens_;
   Faults& faults_;

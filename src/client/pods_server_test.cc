@@ -159,7 +159,7 @@ TEST_P(PodsServerTest, ExecErrorsAreTheServers) {
   EXPECT_TRUE(IsNotFound(Exec(Patient(), *client_, {"default", "none"}, {.command = {"ls"}}).error()));
   const Result<ExecResult> no_handler = Exec(Patient(), *client_, web_, {.command = {"ls"}});
   ASSERT_FALSE(no_handler.ok());
-  EXPECT_EQ(no_handler.error().http_code(), 501);
+  EXPECT_EQ(no_handler.error().http_code(), 400);  // the pod has no node
   server_->SetPodHandlers(
       {.exec = [](const Context&, const PodExecRequest&, PodStreams&) -> Result<int> { return Error::Internal("no such file"); }});
   const Result<ExecResult> failed = Exec(Patient(), *client_, web_, {.command = {"ls"}});

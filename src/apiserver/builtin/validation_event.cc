@@ -13,25 +13,22 @@ void CheckLength(Errors& errors, const char* field, const String& text, std::siz
   if (text.size() > limit) errors.push_back(InvalidValue(field, "", "can have at most " + std::to_string(limit) + " characters"));
 }
 
-// What both groups ask for: the event stands in the namespace of its object.
+// What both groups ask for: an event without a time stands in the namespace of its object.
 void CheckNamespace(Errors& errors, const Event& e) {
   const String& involved = e.involved_object.namespace_;
   const String& own = e.metadata.namespace_;
-  if (involved.empty()) {
-    if (own != "default" && own != "kube-system") {
-      errors.push_back(InvalidValue("involvedObject.namespace", involved, "does not match event.namespace"));
-    }
-  } else if (!(involved == own)) {
-    errors.push_back(InvalidValue("involvedObject.namespace", involved, "does not match event.namespace"));
-  }
+  bool timed = !e.event_time.IsZero();
+  bool good = involved.empty() ? own == "default" || (timed && own == "kube-system") : timed || involved == own;
+  if (!good) errors.push_back(InvalidValue("involvedObject.namespace", involved, "does not match event.namespace"));
 }
 
-void CheckNewEvent(Errors& errors, const Event& e) {
+// `reporter` is the name of a field that the groups call differently.
+void CheckNewEvent(Errors& errors, const Event& e, const char* reporter) {
   auto require = [&](const char* field, const String& text) {
     if (text.empty()) errors.push_back(Required(field));
   };
-  require("reportingController", e.reporting_component);
-  AddProblems(errors, "reportingController", e.reporting_component, QualifiedNameProblems(e.reporting_component));
+  require(reporter, e.reporting_component);
+  AddProblems(errors, reporter, e.reporting_component, QualifiedNameProblems(e.reporting_component));
   require("reportingInstance", e.reporting_instance);
   CheckLength(errors, "reportingInstance", e.reporting_instance, 128);
   require("action", e.action);
@@ -45,7 +42,7 @@ void CheckNewEvent(Errors& errors, const Event& e) {
 
 void ValidateKind(const Event& object, const Event*, Errors& errors) {
   CheckNamespace(errors, object);
-  if (!object.event_time.IsZero()) CheckNewEvent(errors, object);
+  if (!object.event_time.IsZero()) CheckNewEvent(errors, object, "reportingComponent");
 }
 
 // Events of the new group must say who reports them; old ones are left alone when they are updated.
@@ -56,7 +53,7 @@ void ValidateKind(const events::v1::Event& object, const events::v1::Event* old,
   if (object.event_time.IsZero()) {
     errors.push_back(Required("eventTime"));
   } else {
-    CheckNewEvent(errors, e);
+    CheckNewEvent(errors, e, "reportingController");
   }
   if (object.type != "Normal" && object.type != "Warning") {
     errors.push_back(InvalidValue("type", "", "has invalid value: " + object.type.str()));
