@@ -18,6 +18,7 @@
 #include "codec/base64.h"
 #include "codec/selection_node.h"
 #include "codec/utf8.h"
+#include "codec/yaml_lines.h"
 #include "codec/yaml_scalar.h"
 #include "kube/codec/yaml.h"
 
@@ -124,7 +125,8 @@ struct Node {
 
 class YamlReader {
  public:
-  explicit YamlReader(std::string_view text) : text_(text), events_(text) {}
+  // `lines`: where the members of each document's top-level object are.
+  explicit YamlReader(std::string_view text, std::vector<YamlMemberLine>* lines = nullptr) : text_(text), events_(text), lines_(lines) {}
 
   Result<std::vector<YamlDocument>> Run() {
     for (;;) {
@@ -160,6 +162,7 @@ class YamlReader {
 
   const std::string_view text_;
   Events events_;
+  std::vector<YamlMemberLine>* const lines_;
   std::vector<YamlDocument> documents_;
   YamlDocument document_;
   std::vector<Frame> frames_;
@@ -365,6 +368,7 @@ class YamlReader {
         }
         continue;
       }
+      if (lines_ != nullptr && frames_.empty()) lines_->push_back({members[i].key.str(), static_cast<int>(members[i].position.line) + 1});
       map.Append(std::move(members[i].key), std::move(members[i].value));
     }
     return map;
@@ -467,14 +471,26 @@ std::optional<YamlDocument> TryJson(std::string_view text) {
   return YamlDocument{.value = *std::move(json), .line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1};
 }
 
-}  // namespace
-}  // namespace internal
-
-Result<std::vector<YamlDocument>> ReadYaml(std::string_view text) {
+// Drops a byte order mark.
+Result<void> CheckText(std::string_view& text) {
   if (text.size() > kMaxYamlBytes) {
     return Error::Decode("a YAML text of " + std::to_string(text.size()) + " bytes; the limit is " + std::to_string(kMaxYamlBytes));
   }
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<YamlDocument>> ReadYamlWithLines(std::string_view text, std::vector<YamlMemberLine>& lines) {
+  if (Result<void> good = CheckText(text); !good) return good.error();
+  return YamlReader(text, &lines).Run();
+}
+
+}  // namespace internal
+
+Result<std::vector<YamlDocument>> ReadYaml(std::string_view text) {
+  if (Result<void> good = internal::CheckText(text); !good) return good.error();
   if (auto json = internal::TryJson(text)) {
     std::vector<YamlDocument> one;
     one.push_back(std::move(*json));
