@@ -4,7 +4,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <ostream>
 
 #include "base/secret_file.h"
@@ -90,19 +89,23 @@ class ApiServerCommand final : public Command {
                 "For a real control plane see `kubexx control-plane`.",
             .examples =
                 "  kubexx apiserver --kubeconfig-out dev.kubeconfig examples/manifests/namespace.yaml examples/manifests/web.yaml\n"
-                "  KUBECONFIG=dev.kubeconfig kubectl get deployments -n shop",
-            .most = std::numeric_limits<std::size_t>::max()};
+                "  KUBECONFIG=dev.kubeconfig kubectl get deployments -n shop"};
   }
   void AddFlags(FlagSet& flags) override {
-    flags.Text(&kubeconfig_out_, "kubeconfig-out", '\0', "FILE", "where the administrator's kubeconfig goes");
-    flags.Text(&port_, "port", '\0', "N", "port to listen on (default: a free one)");
-    flags.Bool(&options_.http, "http", '\0', "plain HTTP without certificates; everybody on this machine is administrator");
-    flags.Text(&options_.tls.min_version, "tls-min-version", '\0', "VERSION", "VersionTLS12 or VersionTLS13 (default: VersionTLS12)");
-    flags.Text(&cipher_suites_, "tls-cipher-suites", '\0', "NAMES", "with commas, under Kubernetes' names (default: those that are safe)");
-    flags.Texts(&load_, "load", '\0', "FILE", "a manifest, like FILE; may be repeated");
-    flags.Bool(&options_.all_versions, "all-versions", '\0', "serve alpha and beta versions too");
-    flags.Bool(&no_lifecycle_, "no-lifecycle", '\0', "no garbage collection and no namespace deletion, as without a controller manager");
-    flags.Bool(&echo_pods_, "echo-pods", '\0', "answer logs, exec, attach and port-forward with an echo");
+    flags.Add("kubeconfig-out", &kubeconfig_out_, "where the administrator's kubeconfig goes").Value("FILE");
+    flags.Add("port", &options_.port, "port to listen on (default: a free one)").Range(0, 65535);
+    flags.Add("http", &options_.http, "plain HTTP without certificates; everybody on this machine is administrator");
+    flags.Add("tls-min-version", &options_.tls.min_version, "VersionTLS12 or VersionTLS13")
+        .Value("VERSION")
+        .Check([](const std::string& version) { return serve::CheckTlsVersion(version); });
+    flags
+        .Add("tls-cipher-suites", &options_.tls.cipher_suites, &serve::ParseCipherSuites,
+             "with commas, under Kubernetes' names (default: those that are safe)")
+        .Value("NAMES");
+    flags.Add("load", &load_, "a manifest, like FILE; may be repeated").Value("FILE").Whole();
+    flags.Add("all-versions", &options_.all_versions, "serve alpha and beta versions too");
+    flags.Add("no-lifecycle", &no_lifecycle_, "no garbage collection and no namespace deletion, as without a controller manager");
+    flags.Add("echo-pods", &echo_pods_, "answer logs, exec, attach and port-forward with an echo");
   }
 
   ExitCode Run(const std::vector<std::string>& args, Streams& io) override {
@@ -111,21 +114,6 @@ class ApiServerCommand final : public Command {
       io.err << "kubexx apiserver: " << error.ToString() << '\n';
       return ExitCode::kFailure;
     };
-    if (!port_.empty()) {
-      auto [end, error] = std::from_chars(port_.data(), port_.data() + port_.size(), options_.port);
-      if (error != std::errc() || end != port_.data() + port_.size()) {
-        io.err << "kubexx apiserver: --port: expected a number from 0 to 65535, got '" << port_ << "'\nTry 'kubexx apiserver --help'.\n";
-        return ExitCode::kUsage;
-      }
-    }
-    const auto wrong_flag = [&io](std::string_view flag, const Error& error) {
-      io.err << "kubexx apiserver: " << flag << ": " << error.ToString() << "\nTry 'kubexx apiserver --help'.\n";
-      return ExitCode::kUsage;
-    };
-    if (auto known = serve::CheckTlsVersion(options_.tls.min_version); !known) return wrong_flag("--tls-min-version", known.error());
-    Result<std::vector<std::string>> suites = serve::ParseCipherSuites(cipher_suites_);
-    if (!suites) return wrong_flag("--tls-cipher-suites", suites.error());
-    options_.tls.cipher_suites = *std::move(suites);
     load_.insert(load_.end(), args.begin(), args.end());
     options_.lifecycle = !no_lifecycle_;
     Result<std::unique_ptr<ApiServer>> server = ApiServer::Start(options_);
@@ -147,7 +135,7 @@ class ApiServerCommand final : public Command {
   }
 
  private:
-  std::string kubeconfig_out_, port_, cipher_suites_;
+  std::string kubeconfig_out_;
   std::vector<std::string> load_;
   bool no_lifecycle_ = false;
   bool echo_pods_ = false;

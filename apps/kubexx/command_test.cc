@@ -8,71 +8,7 @@
 namespace kube::app {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-struct Flags {
-  bool loud = false;
-  std::string name;
-  std::string format = "a";
-  FlagSet set;
-  Flags() {
-    set.Bool(&loud, "loud", 'l', "in capitals");
-    set.Text(&name, "name", 'n', "NAME", "whom to greet\nand how");
-    set.Text(&format, "format", '\0', "abc|abd|xyz", "the form");
-  }
-};
-
-TEST(FlagSetTest, ReadsAllSpellings) {
-  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{{"x", "--loud", "--name", "n"},
-                                                                                    {"--name=n", "x", "-l"},
-                                                                                    {"-nn", "-l", "x"},
-                                                                                    {"-n=n", "--loud=true", "x"},
-                                                                                    {"-n", "n", "-l", "--", "x"}}) {
-    Flags flags;
-    Result<std::vector<std::string>> rest = flags.set.Parse(args);
-    ASSERT_TRUE(rest) << rest.error().ToString();
-    EXPECT_THAT(*rest, ElementsAre("x"));
-    EXPECT_TRUE(flags.loud);
-    EXPECT_EQ(flags.name, "n");
-  }
-}
-
-TEST(FlagSetTest, DashAndWhatFollowsTwoDashesAreArguments) {
-  Flags flags;
-  Result<std::vector<std::string>> rest = flags.set.Parse({"-", "--", "--loud", "-n"});
-  ASSERT_TRUE(rest);
-  EXPECT_THAT(*rest, ElementsAre("-", "--loud", "-n"));
-  EXPECT_FALSE(flags.loud);
-}
-
-TEST(FlagSetTest, SaysWhatIsWrong) {
-  auto error = [](const std::vector<std::string>& args) {
-    Result<std::vector<std::string>> rest = Flags().set.Parse(args);
-    return rest ? std::string("fine") : rest.error().message();
-  };
-  EXPECT_EQ(error({"--luod"}), "unknown flag --luod (did you mean --loud?)");
-  EXPECT_EQ(error({"--zzzzzz"}), "unknown flag --zzzzzz");
-  EXPECT_EQ(error({"-z"}), "unknown flag -z");
-  EXPECT_EQ(error({"--name"}), "--name needs a value: NAME");
-  EXPECT_EQ(error({"--loud=maybe"}), "--loud is either true or false, not \"maybe\"");
-  EXPECT_EQ(error({"--format", "xyy"}), "--format cannot be \"xyy\"; it is one of abc|abd|xyz (did you mean xyz?)");
-  EXPECT_EQ(error({"-ln"}), "write the flags of -ln one by one");
-}
-
-TEST(FlagSetTest, HelpAlignsAndBreaks) {
-  EXPECT_EQ(Flags().set.Help(),
-            "  -l, --loud                        in capitals\n"
-            "  -n, --name NAME                   whom to greet\n"
-            "                                    and how\n"
-            "      --format abc|abd|xyz          the form\n");
-}
-
-TEST(SuggestTest, FindsTheClosest) {
-  EXPECT_EQ(Suggest("conver", {"convert", "version"}), "convert");
-  EXPECT_EQ(Suggest("con", {"convert", "version"}), "convert");
-  EXPECT_EQ(Suggest("apply", {"convert", "version"}), "");
-}
 
 struct Ran {
   ExitCode code;
@@ -116,6 +52,10 @@ TEST(ProgramTest, ExplainsUsageErrors) {
   EXPECT_THAT(Kubexx({"convert", "a", "b"}).err, HasSubstr("unexpected argument \"b\""));
   EXPECT_THAT(Kubexx({"convert", "--strcit", "a"}).err, HasSubstr("did you mean --strict?"));
   EXPECT_EQ(Kubexx({"convert", "-o", "xml", "a"}).code, ExitCode::kUsage);
+  EXPECT_THAT(Kubexx({"convert", "-o", "jsno", "a"}).err,
+              HasSubstr("-o: expected json, yaml, protobuf or pb, not \"jsno\" (did you mean json?)"));
+  EXPECT_THAT(Kubexx({"convert", "-cx", "a"}).err, HasSubstr("write the flags of -cx one by one"));
+  EXPECT_THAT(Kubexx({"apiserver", "--tls-min-version=1.2"}).err, HasSubstr("kubexx apiserver: --tls-min-version: "));
 }
 
 TEST(ProgramTest, PrintsItsVersion) {

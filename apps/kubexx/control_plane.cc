@@ -26,13 +26,15 @@ class ControlPlaneCommand final : public Command {
                 "  KUBECONFIG=admin.kubeconfig kubectl get namespaces"};
   }
   void AddFlags(FlagSet& flags) override {
-    flags.Text(&kubeconfig_out_, "kubeconfig-out", '\0', "FILE",
-               "where the administrator's kubeconfig goes\n(default: admin.kubeconfig in the data folder)");
-    flags.Text(&options_.version, "version", '\0', "V", "newest, oldest or v1.X.Y (default newest)");
-    flags.Bool(&options_.controller_manager, "controller-manager", '\0',
-               "run kube-controller-manager too: garbage collection,\nnamespace deletion, service accounts, workloads");
-    flags.Text(&options_.data_dir, "data-dir", '\0', "DIR",
-               "keep the cluster's data here and take it up again\n(default: a temporary folder)");
+    flags
+        .Add("kubeconfig-out", &kubeconfig_out_,
+             "where the administrator's kubeconfig goes\n(default: admin.kubeconfig in the data folder)")
+        .Value("FILE");
+    flags.Add("version", &options_.version, "newest, oldest or v1.X.Y").Value("V");
+    flags.Add("controller-manager", &options_.controller_manager,
+              "run kube-controller-manager too: garbage collection,\nnamespace deletion, service accounts, workloads");
+    flags.Add("data-dir", &options_.data_dir, "keep the cluster's data here and take it up again\n(default: a temporary folder)")
+        .Value("DIR");
   }
 
   ExitCode Run(const std::vector<std::string>& /*args*/, Streams& io) override {

@@ -50,18 +50,16 @@ class ConvertCommand final : public Command {
             .arguments = "FILE",
             .summary = "Converts Kubernetes objects between YAML, JSON and protobuf, or compares them",
             .description = kDescription,
-            .examples = kExamples,
-            .least = 1,
-            .most = 1};
+            .examples = kExamples};
   }
 
   void AddFlags(FlagSet& flags) override {
-    flags.Text(&format_, "output", 'o', "json|yaml|protobuf|pb", "what to write (default yaml); pb is protobuf");
-    flags.Text(&out_file_, "out", '\0', "FILE", "write to FILE instead of standard output");
-    flags.Bool(&compact_, "compact", 'c', "JSON without line feeds and indentation, one object a line");
-    flags.Bool(&strict_, "strict", '\0', "refuse unknown and duplicate fields, and list all of them");
-    flags.Text(&other_, "diff", '\0', "OTHER", "show what is different in OTHER instead of converting");
-    flags.Bool(&force_, "force", '\0', "write protobuf even to a terminal");
+    flags.Add("output", &format_, "what to write; pb is protobuf").Letter('o').OneOf({"json", "yaml", "protobuf", "pb"});
+    flags.Add("out", &out_file_, "write to FILE instead of standard output").Value("FILE");
+    flags.Add("compact", &compact_, "JSON without line feeds and indentation, one object a line").Letter('c');
+    flags.Add("strict", &strict_, "refuse unknown and duplicate fields, and list all of them");
+    flags.Add("diff", &other_, "show what is different in OTHER instead of converting").Value("OTHER");
+    flags.Add("force", &force_, "write protobuf even to a terminal");
   }
 
   ExitCode Run(const std::vector<std::string>& args, Streams& io) override {

@@ -56,7 +56,7 @@ def check_api_server(program, manifests, expect):
         refused("unknown flag", 2, "unknown flag --prt (did you mean --port?)", "--prt", "1")
         refused("flag without value", 2, "--port needs a value", "--port")
         for port in ("70000", "-1", "web", "80x"):
-            refused(f"port {port}", 2, f"expected a number from 0 to 65535, got '{port}'\n{usage}", "--port", port)
+            refused(f"port {port}", 2, f'expected a number from 0 to 65535, not "{port}"\n{usage}', "--port", port)
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
             refused("used port", 1, f"listen on 127.0.0.1:{port}: Address already in use", "--port", port)

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "command.h"
+#include "config/suggest.h"
 
 namespace kube::app {
 namespace {
@@ -11,13 +12,11 @@ void PrintCommandHelp(Command& command, std::ostream& out) {
   CommandInfo info = command.info();
   FlagSet flags;
   command.AddFlags(flags);
-  bool help = false;
-  flags.Bool(&help, "help", 'h', "show this text");
   out << info.summary << ".\n\nUsage:\n  kubexx " << info.name << " [flags]";
   if (!info.arguments.empty()) out << ' ' << info.arguments;
   out << '\n';
   if (!info.description.empty()) out << '\n' << info.description << '\n';
-  out << "\nFlags:\n" << flags.Help();
+  out << "\nFlags:\n" << flags.FlagLines();
   if (!info.examples.empty()) out << "\nExamples:\n" << info.examples << '\n';
 }
 
@@ -49,7 +48,7 @@ ExitCode UnknownCommand(Streams& io, const std::vector<std::unique_ptr<Command>>
   std::vector<std::string_view> names = {"help"};
   for (const auto& command : commands) names.push_back(command->info().name);
   std::string message = "unknown command \"" + name + '"';
-  if (std::string_view s = Suggest(name, names); !s.empty()) message += " (did you mean " + std::string(s) + "?)";
+  if (std::string_view s = internal::Suggest(name, names); !s.empty()) message += " (did you mean " + std::string(s) + "?)";
   return Usage(io, "kubexx", message);
 }
 
@@ -58,17 +57,15 @@ ExitCode RunCommand(Command& command, const std::vector<std::string>& args, Stre
   std::string who = "kubexx " + std::string(info.name);
   FlagSet flags;
   command.AddFlags(flags);
-  bool help = false;
-  flags.Bool(&help, "help", 'h', "");
-  Result<std::vector<std::string>> rest = flags.Parse(args);
-  if (!rest) return Usage(io, who, rest.error().message());
-  if (help) {
+  std::vector<std::string> rest;
+  if (!info.arguments.empty()) flags.Arguments(info.arguments, &rest);
+  flags.Interspersed();
+  if (Result<void> parsed = flags.Parse(args); !parsed) {
+    if (!IsHelpRequested(parsed.error())) return Usage(io, who, parsed.error().message());
     PrintCommandHelp(command, io.out);
     return ExitCode::kOk;
   }
-  if (rest->size() < info.least) return Usage(io, who, "missing argument: " + std::string(info.arguments));
-  if (rest->size() > info.most) return Usage(io, who, "unexpected argument \"" + (*rest)[info.most] + '"');
-  return command.Run(*rest, io);
+  return command.Run(rest, io);
 }
 
 }  // namespace

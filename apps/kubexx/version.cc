@@ -13,7 +13,7 @@ class VersionCommand final : public Command {
   CommandInfo info() const override {
     return {.name = "version", .summary = "Prints the version of kubexx", .examples = "  kubexx version\n  kubexx version -o json"};
   }
-  void AddFlags(FlagSet& flags) override { flags.Text(&format_, "output", 'o', "text|json", "how to print it (default text)"); }
+  void AddFlags(FlagSet& flags) override { flags.Add("output", &format_, "how to print it").Letter('o').OneOf({"text", "json"}); }
   ExitCode Run(const std::vector<std::string>& /*args*/, Streams& io) override {
     const std::string compiler = __VERSION__;
     const std::size_t kinds = api::AllKinds().size();
