@@ -45,8 +45,6 @@ A workload's annotations, all with the prefix auto-expose.kubexx.dev/, say what 
 Hosts lie below {namespace}.{domain}, paths have plain characters, and anything else that an annotation chooses is refused unless a flag
 --allow-... allows it. Lists have commas between their names, in which * stands for any text, and may come several times.
 
-Every flag may also be a variable (AUTO_EXPOSE_INGRESS_CLASS) or an entry of the --config file (ingress-class: nginx).
-
 )";
 
 int Fail(const Streams& io, const std::string& message, int code) {
@@ -161,18 +159,7 @@ Result<void> ReadManifests(const std::string& file, std::istream& standard_input
   return {};
 }
 
-int RunPlan(const std::vector<std::string>& rest, const Settings& settings, const Streams& io) {
-  std::vector<std::string> files;
-  for (std::size_t i = 1; i < rest.size(); ++i) {
-    if ((rest[i] == "-f" || rest[i] == "--filename") && i + 1 < rest.size()) {
-      files.push_back(rest[++i]);
-    } else if (rest[i].starts_with("--filename=")) {
-      files.push_back(rest[i].substr(11));
-    } else {
-      return Fail(io, "plan: cannot make sense of \"" + rest[i] + "\"; see auto-expose --help", 2);
-    }
-  }
-  if (files.empty()) return Fail(io, "plan: -f FILE is missing", 2);
+int RunPlan(const std::vector<std::string>& files, const Settings& settings, const Streams& io) {
   Manifests manifests;
   for (const std::string& file : files) {
     if (Result<void> read = ReadManifests(file, io.in, manifests); !read) return Fail(io, read.error().ToString(), 1);
@@ -191,28 +178,21 @@ std::optional<std::string> OwnNamespace() {
 
 }  // namespace
 
-int RunProgram(std::vector<std::string> arguments, const Environment& environment, Streams io) {
-  const auto has = [&](std::string_view a, std::string_view b) {
-    return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& s) { return s == a || s == b; });
-  };
+int RunProgram(const std::vector<std::string>& arguments, const std::optional<std::vector<std::string>>& environment, Streams io) {
   kube::ManagerFlags manager_flags("auto-expose");
-  if (has("--help", "-h") || (!arguments.empty() && arguments[0] == "help")) {
-    io.out << kUsage << FlagsHelp() << manager_flags.Help();
-    return 0;
-  }
-  if (!arguments.empty() && arguments[0] == "version") {
-    io.out << "auto-expose " << KUBE_VERSION_STRING << "\n";
-    return 0;
-  }
-  Result<std::vector<std::string>> all = AllArguments(std::move(arguments), environment);
-  if (!all) return Fail(io, all.error().message(), 2);
+  manager_flags.Usage(kUsage);
+  manager_flags.Version(KUBE_VERSION_STRING);
+  if (environment) manager_flags.SetEnvironment(*environment);
   ProgramFlags flags;
-  Result<std::vector<std::string>> rest = ParseFlags(*all, flags);
-  if (!rest) return Fail(io, rest.error().message(), 2);
-  rest = manager_flags.Parse(*rest);
-  if (!rest) return Fail(io, rest.error().message(), 2);
-  if (!rest->empty() && rest->front() == "plan") return RunPlan(*rest, flags.settings, io);
-  if (!rest->empty()) return Fail(io, "cannot make sense of \"" + rest->front() + "\"; see auto-expose --help", 2);
+  // `auto-expose help` and `auto-expose version` are --help and --version.
+  std::vector<std::string> all = arguments;
+  if (!all.empty() && (all[0] == "help" || all[0] == "version")) all = {"--" + all[0]};
+  if (const Result<void> parsed = ParseFlags(manager_flags, all, flags); !parsed) {
+    if (!kube::IsHelpRequested(parsed.error())) return Fail(io, parsed.error().ToString() + "\nTry 'auto-expose --help'.", 2);
+    io.out << parsed.error().message();
+    return 0;
+  }
+  if (!flags.command.empty()) return RunPlan(flags.files, flags.settings, io);
 
   const Result<kube::Client> client = manager_flags.NewClient();
   if (!client) return manager_flags.Fail(client.error());

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
-
-#include "arguments.h"
 
 namespace auto_expose {
 
@@ -15,7 +14,7 @@ struct Streams {
   std::ostream& err;
 };
 
-// 0, 1 where something failed, 2 for arguments that make no sense.
-int RunProgram(std::vector<std::string> arguments, const Environment& environment, Streams io);
+// 0, 1 where something failed, 2 for arguments that make no sense. `environment`: "NAME=value" each; without it, the process's.
+int RunProgram(const std::vector<std::string>& arguments, const std::optional<std::vector<std::string>>& environment, Streams io);
 
 }  // namespace auto_expose

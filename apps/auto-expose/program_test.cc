@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -42,10 +41,10 @@ struct Outcome {
   std::string out{}, err{};
 };
 
-Outcome Program(std::vector<std::string> arguments, std::string_view input = "") {
+Outcome Program(const std::vector<std::string>& arguments, std::string_view input = "") {
   std::istringstream in{std::string(input)};
   std::ostringstream out, err;
-  const int code = RunProgram(std::move(arguments), {}, {in, out, err});
+  const int code = RunProgram(arguments, std::vector<std::string>(), {in, out, err});
   return {code, out.str(), err.str()};
 }
 
@@ -61,58 +60,69 @@ spec:
 
 // ---- where settings come from
 
-TEST(AutoExposeArguments, CommandLineThenEnvironmentThenFile) {
-  const TemporaryFile file("domain: file.example.com\ningress-class: file\nworkers: 7\nopt-in: true\n");
-  const Environment environment{{"AUTO_EXPOSE_DOMAIN=env.example.com", "AUTO_EXPOSE_INGRESS_CLASS=env", "PATH=/bin"}};
-  const auto all = AllArguments({"--domain", "flag.example.com", "--config", file.path()}, environment);
-  ASSERT_TRUE(all.ok()) << all.error().ToString();
+struct Parsed {
+  kube::ManagerFlags manager{"auto-expose"};
   ProgramFlags flags;
-  const auto rest = ParseFlags(*all, flags);
-  ASSERT_TRUE(rest.ok()) << rest.error().ToString();
-  EXPECT_THAT(*rest, IsEmpty());
-  EXPECT_EQ(flags.settings.domain, "flag.example.com");
-  EXPECT_EQ(flags.settings.ingress_class, "env");
-  EXPECT_EQ(flags.workers, 7);
-  EXPECT_TRUE(flags.settings.opt_in);
+  kube::Result<void> result;
+  explicit Parsed(const std::vector<std::string>& arguments, std::vector<std::string> environment = {}) {
+    manager.SetEnvironment(std::move(environment));
+    result = ParseFlags(manager, arguments, flags);
+  }
+};
+
+TEST(AutoExposeArguments, CommandLineThenEnvironmentThenFile) {
+  const TemporaryFile file("domain: file.example.com\ningress-class: file\nworkers: 7\nopt-in: true\nleader-elect: true\n");
+  const Parsed parsed({"--domain", "flag.example.com", "--config", file.path()},
+                      {"AUTO_EXPOSE_DOMAIN=env.example.com", "AUTO_EXPOSE_INGRESS_CLASS=env", "PATH=/bin"});
+  ASSERT_TRUE(parsed.result.ok()) << parsed.result.error().ToString();
+  EXPECT_EQ(parsed.flags.settings.domain, "flag.example.com");
+  EXPECT_EQ(parsed.flags.settings.ingress_class, "env");
+  EXPECT_EQ(parsed.flags.workers, 7);
+  EXPECT_TRUE(parsed.flags.settings.opt_in);
+  EXPECT_TRUE(parsed.manager.options.leader_election);
 }
 
 TEST(AutoExposeArguments, ListsOfAFileAndTheFileOfAVariable) {
   const TemporaryFile file("namespaces: [shop, blog]\ningress-annotation:\n- a=1\n- b=2\n");
-  const auto all = AllArguments({"plan", "-f", "x"}, {{"AUTO_EXPOSE_CONFIG=" + file.path()}});
-  ASSERT_TRUE(all.ok()) << all.error().ToString();
-  EXPECT_THAT(*all, ElementsAre("plan", "--ingress-annotation=a=1", "--ingress-annotation=b=2", "--namespaces=shop", "--namespaces=blog",
-                                "-f", "x"));
+  const Parsed parsed({"plan", "-f", "x"}, {"AUTO_EXPOSE_CONFIG=" + file.path()});
+  ASSERT_TRUE(parsed.result.ok()) << parsed.result.error().ToString();
+  EXPECT_THAT(parsed.flags.settings.namespaces, ElementsAre("shop", "blog"));
+  EXPECT_EQ(parsed.flags.settings.ingress_annotations.Get("a"), "1");
+  EXPECT_EQ(parsed.flags.settings.ingress_annotations.Get("b"), "2");
+  EXPECT_THAT(parsed.flags.command, ElementsAre("plan"));
+  EXPECT_THAT(parsed.flags.files, ElementsAre("x"));
 }
 
 TEST(AutoExposeArguments, BadFilesAreNamed) {
-  EXPECT_THAT(AllArguments({"--config=/does/not/exist"}, {}).error().message(), HasSubstr("/does/not/exist"));
-  for (const char* content : {"[1]", "domain: {a: b}", "config: other.yaml", "a: [", "---\na: b\n---\nc: d\n"}) {
+  EXPECT_THAT(Parsed({"--config=/does/not/exist"}).result.error().message(), HasSubstr("/does/not/exist"));
+  for (const char* content : {"[1]", "domain: {a: b}", "config: other.yaml", "a: [", "---\na: b\n---\nc: d\n", "domian: x"}) {
     const TemporaryFile file(content);
-    const auto all = AllArguments({"--config", file.path()}, {});
-    ASSERT_FALSE(all.ok()) << content;
-    EXPECT_THAT(all.error().ToString(), HasSubstr(file.path()));
+    const Parsed parsed({"--config", file.path()});
+    ASSERT_FALSE(parsed.result.ok()) << content;
+    EXPECT_THAT(parsed.result.error().ToString(), HasSubstr(file.path()));
   }
   const TemporaryFile empty("");
-  EXPECT_TRUE(AllArguments({"--config", empty.path()}, {}).ok());
+  EXPECT_TRUE(Parsed({"--config", empty.path()}).result.ok());
 }
 
-TEST(AutoExposeFlags, OthersAreGivenBack) {
-  ProgramFlags flags;
-  const auto rest = ParseFlags({"--kinds=deployments,daemonsets", "--kubeconfig", "x", "-v=2", "--opt-in", "plan"}, flags);
-  ASSERT_TRUE(rest.ok());
-  EXPECT_THAT(*rest, ElementsAre("--kubeconfig", "x", "-v=2", "plan"));
-  EXPECT_TRUE(flags.settings.deployments && flags.settings.daemon_sets && flags.settings.opt_in);
-  EXPECT_FALSE(flags.settings.stateful_sets);
+TEST(AutoExposeFlags, StandBesideThoseOfAllControllers) {
+  const Parsed parsed({"--kinds=deployments,daemonsets", "--kubeconfig", "x", "--opt-in", "--exclude-namespaces=a,b"});
+  ASSERT_TRUE(parsed.result.ok()) << parsed.result.error().ToString();
+  EXPECT_EQ(parsed.manager.config.options.kubeconfig, "x");
+  const Settings& settings = parsed.flags.settings;
+  EXPECT_TRUE(settings.deployments && settings.daemon_sets && settings.opt_in);
+  EXPECT_FALSE(settings.stateful_sets);
+  EXPECT_THAT(settings.excluded_namespaces, ElementsAre("kube-system", "a", "b"));
 }
 
 class BadFlag : public ::testing::TestWithParam<const char*> {};
 TEST_P(BadFlag, IsNamedAndNothingChanges) {
-  ProgramFlags flags;
-  const auto rest = ParseFlags({"--workers=9", GetParam()}, flags);
-  ASSERT_FALSE(rest.ok());
+  const Parsed parsed({"--leader-elect", "--workers=9", GetParam()});
+  ASSERT_FALSE(parsed.result.ok());
   const std::string flag = GetParam();
-  EXPECT_THAT(rest.error().message(), StartsWith(flag.substr(0, flag.find('='))));
-  EXPECT_EQ(flags.workers, 4);
+  EXPECT_THAT(parsed.result.error().message(), StartsWith(flag.substr(0, flag.find('='))));
+  EXPECT_EQ(parsed.flags.workers, 4);
+  EXPECT_FALSE(parsed.manager.leader_elect);
 }
 INSTANTIATE_TEST_SUITE_P(AutoExpose, BadFlag,
                          ::testing::Values("--kinds=pods", "--kinds=", "--namespaces=A", "--selector=a in", "--service-type=x",
@@ -124,11 +134,10 @@ INSTANTIATE_TEST_SUITE_P(AutoExpose, BadFlag,
                                            "--allow-namespace-hosts=maybe", "--domain={namespace}.a"));
 
 TEST(AutoExposeFlags, ListsOfWhatIsAllowedAddUp) {
-  ProgramFlags flags;
-  const auto rest = ParseFlags({"--allow-hosts=a.org,*.b.org", "--allow-hosts", "{namespace}.{domain}",
-                                "--allow-ingress-annotations=x.org/*", "--allow-namespace-hosts=false", "--allow-tls-secrets={name}-tls"},
-                               flags);
-  ASSERT_TRUE(rest.ok()) << rest.error().ToString();
+  const Parsed parsed({"--allow-hosts=a.org,*.b.org", "--allow-hosts", "{namespace}.{domain}", "--allow-ingress-annotations=x.org/*",
+                       "--allow-namespace-hosts=false", "--allow-tls-secrets={name}-tls"});
+  ASSERT_TRUE(parsed.result.ok()) << parsed.result.error().ToString();
+  const ProgramFlags& flags = parsed.flags;
   EXPECT_THAT(flags.settings.allowed.hosts, ElementsAre("a.org", "*.b.org", "{namespace}.{domain}"));
   EXPECT_THAT(flags.settings.allowed.ingress_annotations, ElementsAre("x.org/*"));
   EXPECT_THAT(flags.settings.allowed.tls_secrets, ElementsAre("{name}-tls"));
@@ -174,7 +183,9 @@ TEST(AutoExposeProgram, HelpNamesEveryFlag) {
 
 TEST(AutoExposeProgram, UnknownArgumentsAreErrors) {
   EXPECT_EQ(Program({"--domian=x"}).code, 2);
-  EXPECT_THAT(Program({"--domian=x"}).err, HasSubstr("--domian"));
+  EXPECT_EQ(Program({"--domian=x"}).err, "auto-expose: unknown flag --domian (did you mean --domain?)\nTry 'auto-expose --help'.\n");
+  EXPECT_THAT(Program({"paln"}).err, HasSubstr("unknown command \"paln\""));
+  EXPECT_THAT(Program({"-f", "x"}).err, HasSubstr("--filename: only plan reads files"));
   EXPECT_EQ(Program({"plan"}).code, 2);
   EXPECT_EQ(Program({"plan", "-x"}).code, 2);
 }

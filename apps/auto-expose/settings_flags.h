@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kube/base/result.h"
+#include "kube/control/manager_flags.h"
 #include "settings.h"
 
 namespace auto_expose {
@@ -15,12 +16,13 @@ struct ProgramFlags {
   int workers = 4;
   std::chrono::nanoseconds resync = std::chrono::hours(10);
   bool dry_run = false;
-  std::vector<std::string> files{};  // of `plan`
+  std::vector<std::string> command{};  // empty, or {"plan"}
+  std::vector<std::string> files{};    // of `plan`
 };
 
-// Takes what it knows out of the arguments, and gives back the others. Errors: kInvalid, naming the flag and what it may be.
-kube::Result<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments, ProgramFlags& flags);
-// A line for each flag, in groups.
-std::string FlagsHelp();
+// Adds a flag for each setting to those that all controllers have.
+void AddFlags(kube::ManagerFlags& flags, ProgramFlags& to);
+// Parses with these flags and checks what belongs together. Errors: as ManagerFlags::Parse; `manager` and `flags` are as before then.
+kube::Result<void> ParseFlags(kube::ManagerFlags& manager, const std::vector<std::string>& arguments, ProgramFlags& flags);
 
 }  // namespace auto_expose

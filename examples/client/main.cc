@@ -8,6 +8,7 @@
 #include "kube/api/apps/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/client/client.h"
+#include "kube/client/config_flags.h"
 #include "kube/client/pager.h"
 #include "kube/client/retry.h"
 #include "kube/client/wait.h"
@@ -26,14 +27,19 @@ using kube::core::v1::Pod;
 
 namespace {
 
-Result<void> Configure(int argc, char** argv) {
-  // [flags]
-  kube::ConfigFlags flags;  // --kubeconfig, --context, --master, --namespace and their friends
-  Result<std::vector<std::string>> rest = flags.Parse(argc, argv);
-  if (!rest) return rest.error();
-  // [end]
-  return {};
+// [flags]
+int ListPods(int argc, const char* const* argv) {
+  bool wide = false;
+  kube::ConfigFlags flags("podtop");                // --kubeconfig, --context, --namespace ... as kubectl has them
+  flags.Add("wide", &wide, "print the node, too");  // also PODTOP_WIDE=true, and `wide: true` in the file of --config
+  return flags.Run(argc, argv, [&](const Context& ctx, const Client& client) -> Result<void> {
+    const Result<ObjectList<Pod>> pods = client.List<Pod>(ctx, {.ns = client.default_namespace()});
+    if (!pods) return pods.error();  // "podtop: ...", exit code 1
+    for (const Pod& pod : *pods) std::cout << pod.metadata.name << (wide ? " " + pod.spec.node_name.str() : "") << "\n";
+    return {};
+  });
 }
+// [end]
 
 Result<Client> Connect(const std::string& kubeconfig_text) {
   // [connect]
@@ -169,7 +175,7 @@ Result<void> Test(const Context& ctx) {
   return {};
 }
 
-int Run(int argc, char** argv) {
+int Run() {
   auto server = kube::testing::ApiServer::Start();
   const auto fail = [](const Error& error) {
     std::cerr << error.ToString() << "\n";
@@ -177,7 +183,8 @@ int Run(int argc, char** argv) {
   };
   if (!server) return fail(server.error());
   const Context ctx = Context::Background().WithTimeout(std::chrono::minutes(2));
-  if (Result<void> r = Configure(argc, argv); !r) return fail(r.error());
+  const char* const arguments[] = {"podtop", "--help"};
+  if (const int code = ListPods(2, arguments); code != 0) return code;
   const Result<Client> client = Connect((*server)->Kubeconfig());
   if (!client) return fail(client.error());
   if (Result<void> r = Write(*client, ctx); !r) return fail(r.error());
@@ -189,4 +196,4 @@ int Run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return Run(argc, argv); }
+int main() { return Run(); }

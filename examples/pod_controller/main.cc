@@ -1,8 +1,6 @@
 // pod_controller: a controller from its parts, without a builder: an informer fills a cache and a queue, workers take keys.
 //
 //   pod_controller [--workers N] [--kubeconfig FILE] [--context NAME] [--namespace NAME]
-#include <atomic>
-#include <charconv>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -12,7 +10,7 @@
 #include "kube/base/thread.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/client/client.h"
-#include "kube/config/load.h"
+#include "kube/client/config_flags.h"
 #include "kube/queue/work_queue.h"
 
 using kube::Context;
@@ -22,11 +20,6 @@ using kube::Result;
 using kube::core::v1::Pod;
 
 namespace {
-
-int Fail(const kube::Error& error) {
-  std::cerr << "pod_controller: " << error.ToString() << "\n";
-  return 1;
-}
 
 class PodController {
  public:
@@ -78,47 +71,32 @@ class PodController {
 }  // namespace
 
 int main(int argc, char** argv) {
-  kube::ConfigFlags flags;
-  const Result<std::vector<std::string>> rest = flags.Parse(argc, argv);
-  if (!rest) return Fail(rest.error());
+  kube::ConfigFlags flags("pod_controller");
   int workers = 1;
-  bool usage = rest->size() % 2 != 0;
-  for (std::size_t i = 0; i + 1 < rest->size(); i += 2) {
-    const std::string& value = (*rest)[i + 1];
-    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), workers);
-    usage = usage || (*rest)[i] != "--workers" || problem != std::errc() || end != value.data() + value.size() || workers < 1;
-  }
-  if (usage) {
-    std::cerr << "usage: pod_controller [--workers N] [flags]\n" << kube::ConfigFlags::Help();
-    return 2;
-  }
-  const Result<kube::ClientConfig> config = flags.Load();
-  if (!config) return Fail(config.error());
-  const Result<kube::Client> client = kube::Client::FromConfig(*config);
-  if (!client) return Fail(client.error());
-  const Context ctx = kube::SignalContext();
+  flags.Add("workers", &workers, "pods that are worked on at once").Range(1, 1000);
+  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> Result<void> {
+    // Keys go into the queue, not objects: a worker looks at the newest state, and many changes of a pod are one piece of work.
+    kube::WorkQueue<> queue({.name = "pods"});
+    kube::InformerFactory informers(client, {.ns = client.default_namespace()});
+    const kube::SharedInformer<Pod> pods = informers.For<Pod>();
+    const Result<kube::HandlerRegistration> registration = pods.AddEventHandler({
+        .on_add = [&](const Ptr<Pod>& pod, bool) { queue.Add(kube::KeyOf(*pod)); },
+        .on_update = [&](const Ptr<Pod>&, const Ptr<Pod>& after) { queue.Add(kube::KeyOf(*after)); },
+        .on_delete = [&](const kube::Deleted<Pod>& gone) { queue.Add(gone.key); },
+    });
+    if (!registration) return registration.error();
 
-  // Keys go into the queue, not objects: a worker looks at the newest state, and many changes of a pod are one piece of work.
-  kube::WorkQueue<> queue({.name = "pods"});
-  kube::InformerFactory informers(*client, {.ns = config->ns.empty() ? "default" : config->ns});
-  const kube::SharedInformer<Pod> pods = informers.For<Pod>();
-  const Result<kube::HandlerRegistration> registration = pods.AddEventHandler({
-      .on_add = [&](const Ptr<Pod>& pod, bool) { queue.Add(kube::KeyOf(*pod)); },
-      .on_update = [&](const Ptr<Pod>&, const Ptr<Pod>& after) { queue.Add(kube::KeyOf(*after)); },
-      .on_delete = [&](const kube::Deleted<Pod>& gone) { queue.Add(gone.key); },
+    std::cerr << "Starting Pod controller\n";
+    informers.Start(ctx);
+    if (Result<void> synced = registration->WaitForSync(ctx); !synced) return synced;
+
+    std::cerr << "Starting workers\n";
+    PodController controller(queue, pods.indexer());
+    std::vector<kube::Thread> threads;
+    for (int i = 0; i < workers; ++i) threads.emplace_back("worker", [&] { controller.RunWorker(ctx); });
+    ctx.WaitUntilStopped();
+    for (kube::Thread& thread : threads) thread.Join();
+    std::cerr << "Stopping Pod controller\n";
+    return {};
   });
-  if (!registration) return Fail(registration.error());
-
-  std::cerr << "Starting Pod controller\n";
-  informers.Start(ctx);
-  if (Result<void> synced = registration->WaitForSync(ctx); !synced) return ctx.stopped() ? 0 : Fail(synced.error());
-
-  std::cerr << "Starting workers\n";
-  PodController controller(queue, pods.indexer());
-  std::vector<kube::Thread> threads;
-  for (int i = 0; i < workers; ++i) threads.emplace_back("worker", [&] { controller.RunWorker(ctx); });
-  ctx.WaitUntilStopped();
-  for (kube::Thread& thread : threads) thread.Join();
-  std::cerr << "Stopping Pod controller\n";
-  return 0;
 }

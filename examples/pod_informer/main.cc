@@ -10,50 +10,31 @@
 #include "kube/base/context.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/client/client.h"
-#include "kube/config/load.h"
+#include "kube/client/config_flags.h"
 
 using kube::Ptr;
 using kube::Result;
 using kube::core::v1::Pod;
 
-namespace {
-
-int Fail(const kube::Error& error) {
-  std::cerr << "pod_informer: " << error.ToString() << "\n";
-  return 1;
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
-  kube::ConfigFlags flags;
-  const Result<std::vector<std::string>> rest = flags.Parse(argc, argv);
-  if (!rest) return Fail(rest.error());
-  if (!rest->empty()) {
-    std::cerr << "usage: pod_informer [flags]\n" << kube::ConfigFlags::Help();
-    return 2;
-  }
-  const Result<kube::ClientConfig> config = flags.Load();
-  if (!config) return Fail(config.error());
-  const Result<kube::Client> client = kube::Client::FromConfig(*config);
-  if (!client) return Fail(client.error());
-  const kube::Context ctx = kube::SignalContext();
+  kube::ConfigFlags flags("pod_informer");
+  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> Result<void> {
+    // One watch for each kind, however many parts of a program ask for it. Every half hour all pods are told once more, from the cache.
+    kube::InformerFactory informers(client, {.resync = std::chrono::minutes(30)});
+    const kube::SharedInformer<Pod> pods = informers.For<Pod>();
+    const Result<kube::HandlerRegistration> registration = pods.AddEventHandler({
+        .on_add = [](const Ptr<Pod>& pod, bool) { std::cout << "add pod :" << pod->metadata.name << std::endl; },
+        .on_update = [](const Ptr<Pod>& before, const Ptr<Pod>&) { std::cout << "update pod :" << before->metadata.name << std::endl; },
+        .on_delete = [](const kube::Deleted<Pod>& gone) { std::cout << "delete pod :" << gone.key.name << std::endl; },
+    });
+    if (!registration) return registration.error();
 
-  // One watch for each kind, however many parts of a program ask for it. Every half hour all pods are told once more, from the cache.
-  kube::InformerFactory informers(*client, {.resync = std::chrono::minutes(30)});
-  const kube::SharedInformer<Pod> pods = informers.For<Pod>();
-  const Result<kube::HandlerRegistration> registration = pods.AddEventHandler({
-      .on_add = [](const Ptr<Pod>& pod, bool) { std::cout << "add pod :" << pod->metadata.name << std::endl; },
-      .on_update = [](const Ptr<Pod>& before, const Ptr<Pod>&) { std::cout << "update pod :" << before->metadata.name << std::endl; },
-      .on_delete = [](const kube::Deleted<Pod>& gone) { std::cout << "delete pod :" << gone.key.name << std::endl; },
+    informers.Start(ctx);
+    if (Result<void> synced = informers.WaitForSync(ctx); !synced) return synced;
+    // The handler has a thread of its own: it may still be telling what is there.
+    if (Result<void> told = registration->WaitForSync(ctx); !told) return told;
+    std::cerr << "pod_informer: the cache is complete: " + pods.status().ToString() + "\n";
+    ctx.WaitUntilStopped();
+    return {};
   });
-  if (!registration) return Fail(registration.error());
-
-  informers.Start(ctx);
-  if (Result<void> synced = informers.WaitForSync(ctx); !synced) return ctx.stopped() ? 0 : Fail(synced.error());
-  // The handler has a thread of its own: it may still be telling what is there.
-  if (Result<void> told = registration->WaitForSync(ctx); !told) return ctx.stopped() ? 0 : Fail(told.error());
-  std::cerr << "pod_informer: the cache is complete: " + pods.status().ToString() + "\n";
-  ctx.WaitUntilStopped();
-  return 0;
 }

@@ -7,8 +7,8 @@
 #include "kube/control/controller.h"
 #include "kube/control/desired_state.h"
 #include "kube/control/event_recorder.h"
+#include "kube/control/main.h"
 #include "kube/control/manager.h"
-#include "kube/control/manager_flags.h"
 
 using kube::Action;
 using kube::Context;
@@ -50,45 +50,38 @@ Ingress IngressFor(const Deployment& deployment, const Service& service) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  kube::ManagerFlags flags("expose");
-  const auto rest = flags.Parse(argc, argv);
-  if (!rest) return flags.Fail(rest.error());
-  if (flags.help) return flags.PrintHelp();
-  const auto client = flags.NewClient();
-  if (!client) return flags.Fail(client.error());
-  kube::Manager manager(*client, flags.options);
-  const kube::CachedClient cached = manager.cached();
+  return kube::Main(argc, argv, "expose", [](kube::Manager& manager) -> Result<void> {
+    const kube::CachedClient cached = manager.cached();
 
-  // [listers]
-  const kube::EventRecorder events = manager.events("expose");
-  const kube::Lister<Service> services = manager.informers().For<Service>().lister();
-  const kube::Lister<Ingress> ingresses = manager.informers().For<Ingress>().lister();
-  // [end]
-  // [reconcile]
-  const auto reconcile = [&](const Context& ctx, const Request& request) -> Result<Action> {
-    const auto found = cached.Get<Deployment>(ctx, request.key);
-    if (!found) return kube::IsNotFound(found.error()) ? Result<Action>(Action::Done()) : found.error();
-    const Deployment& deployment = **found;
-    const Service service = ServiceFor(deployment);
-    kube::DesiredState desired(cached, deployment, {.field_manager = "tutorial", .name = "tutorial"});
-    desired.Manage<Service, Ingress>();
-    desired.ReadFrom(services).ReadFrom(ingresses);  // where all is right, nothing is sent
-    if (deployment.metadata.annotations.Get("example.com/expose") != "false" && !service.spec.ports.empty()) {
-      desired.Want(service).Want(IngressFor(deployment, service));
-    }
-    const auto changes = desired.Apply(ctx);
-    if (!changes) return changes.error();
-    if (changes->Count(kube::ChildChange::Outcome::kConflict) > 0) {
-      events.Event(deployment, kube::EventType::kWarning, "NameConflict", "Expose", changes->ToResult().error().message());
-      return Action::Done();  // when the other object goes, its watch says so
-    }
-    if (auto good = changes->ToResult(); !good) return good.error();
-    if (changes->changed()) events.Event(deployment, kube::EventType::kNormal, "Exposed", "Expose", changes->Summary());
-    return Action::Done();
-  };
-  // [end]
-  const Result<void> added = manager.Add(
-      kube::ControllerFor<Deployment>("expose").Owns<Service>().Owns<Ingress>().Applies<Service, Ingress>().Reconcile(reconcile));
-  if (!added) return flags.Fail(added.error());
-  return flags.Run(manager);
+    // [listers]
+    const kube::EventRecorder events = manager.events("expose");
+    const kube::Lister<Service> services = manager.informers().For<Service>().lister();
+    const kube::Lister<Ingress> ingresses = manager.informers().For<Ingress>().lister();
+    // [end]
+    // [reconcile]
+    const auto reconcile = [=](const Context& ctx, const Request& request) -> Result<Action> {
+      const auto found = cached.Get<Deployment>(ctx, request.key);
+      if (!found) return kube::IsNotFound(found.error()) ? Result<Action>(Action::Done()) : found.error();
+      const Deployment& deployment = **found;
+      const Service service = ServiceFor(deployment);
+      kube::DesiredState desired(cached, deployment, {.field_manager = "tutorial", .name = "tutorial"});
+      desired.Manage<Service, Ingress>();
+      desired.ReadFrom(services).ReadFrom(ingresses);  // where all is right, nothing is sent
+      if (deployment.metadata.annotations.Get("example.com/expose") != "false" && !service.spec.ports.empty()) {
+        desired.Want(service).Want(IngressFor(deployment, service));
+      }
+      const auto changes = desired.Apply(ctx);
+      if (!changes) return changes.error();
+      if (changes->Count(kube::ChildChange::Outcome::kConflict) > 0) {
+        events.Event(deployment, kube::EventType::kWarning, "NameConflict", "Expose", changes->ToResult().error().message());
+        return Action::Done();  // when the other object goes, its watch says so
+      }
+      if (auto good = changes->ToResult(); !good) return good.error();
+      if (changes->changed()) events.Event(deployment, kube::EventType::kNormal, "Exposed", "Expose", changes->Summary());
+      return Action::Done();
+    };
+    // [end]
+    return manager.Add(
+        kube::ControllerFor<Deployment>("expose").Owns<Service>().Owns<Ingress>().Applies<Service, Ingress>().Reconcile(reconcile));
+  });
 }

@@ -5,8 +5,8 @@
 #include "kube/api/core/v1.h"
 #include "kube/control/controller.h"
 #include "kube/control/desired_state.h"
+#include "kube/control/main.h"
 #include "kube/control/manager.h"
-#include "kube/control/manager_flags.h"
 
 using kube::Action;
 using kube::Context;
@@ -33,35 +33,28 @@ Service ServiceFor(const Deployment& deployment) {
 
 int main(int argc, char** argv) {
   // [program]
-  kube::ManagerFlags flags("service");
-  const auto rest = flags.Parse(argc, argv);
-  if (!rest) return flags.Fail(rest.error());
-  if (flags.help) return flags.PrintHelp();
-  const auto client = flags.NewClient();
-  if (!client) return flags.Fail(client.error());
-  kube::Manager manager(*client, flags.options);
-  const kube::CachedClient cached = manager.cached();
-  // [end]
+  return kube::Main(argc, argv, "service", [](kube::Manager& manager) -> Result<void> {
+    const kube::CachedClient cached = manager.cached();
+    // [end]
 
-  // [controller]
-  const auto reconcile = [&](const Context& ctx, const Request& request) -> Result<Action> {
-    const auto deployment = cached.Get<Deployment>(ctx, request.key);
-    if (!deployment) return kube::IsNotFound(deployment.error()) ? Result<Action>(Action::Done()) : deployment.error();
-    kube::DesiredState desired(cached, **deployment, {.field_manager = "tutorial", .name = "tutorial"});
-    const Service service = ServiceFor(**deployment);
-    desired.Manage<Service>();  // where none is wanted, none is left
-    if (!service.spec.ports.empty()) desired.Want(service);
-    const auto changes = desired.Apply(ctx);
-    if (!changes) return changes.error();
-    std::cout << request.key.ToString() + ": " + changes->Summary() + "\n" << std::flush;
-    if (auto good = changes->ToResult(); !good) return good.error();  // tried again later
-    return Action::Done();
-  };
-  const Result<void> added = manager.Add(kube::ControllerFor<Deployment>("service")
-                                             .Owns<Service>()     // a change of a Service is a matter of its Deployment
-                                             .Applies<Service>()  // for --print-rbac
-                                             .Reconcile(reconcile));
-  if (!added) return flags.Fail(added.error());
-  return flags.Run(manager);
-  // [end]
+    // [controller]
+    const auto reconcile = [=](const Context& ctx, const Request& request) -> Result<Action> {
+      const auto deployment = cached.Get<Deployment>(ctx, request.key);
+      if (!deployment) return kube::IsNotFound(deployment.error()) ? Result<Action>(Action::Done()) : deployment.error();
+      kube::DesiredState desired(cached, **deployment, {.field_manager = "tutorial", .name = "tutorial"});
+      const Service service = ServiceFor(**deployment);
+      desired.Manage<Service>();  // where none is wanted, none is left
+      if (!service.spec.ports.empty()) desired.Want(service);
+      const auto changes = desired.Apply(ctx);
+      if (!changes) return changes.error();
+      std::cout << request.key.ToString() + ": " + changes->Summary() + "\n" << std::flush;
+      if (auto good = changes->ToResult(); !good) return good.error();  // tried again later
+      return Action::Done();
+    };
+    return manager.Add(kube::ControllerFor<Deployment>("service")
+                           .Owns<Service>()     // a change of a Service is a matter of its Deployment
+                           .Applies<Service>()  // for --print-rbac
+                           .Reconcile(reconcile));
+    // [end]
+  });
 }

@@ -4,35 +4,30 @@
 #include "kube/api/apps/v1.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/client/client.h"
-#include "kube/config/load.h"
+#include "kube/client/config_flags.h"
 
 using kube::Deleted;
 using kube::Ptr;
 using kube::apps::v1::Deployment;
 
 int main(int argc, char** argv) {
-  kube::ConfigFlags flags;
-  if (auto rest = flags.Parse(argc, argv); !rest) return std::cerr << rest.error().ToString() << "\n", 1;
-  const auto config = flags.Load();
-  if (!config) return std::cerr << config.error().ToString() << "\n", 1;
-  const auto client = kube::Client::FromConfig(*config);
-  if (!client) return std::cerr << client.error().ToString() << "\n", 1;
-  const kube::Context ctx = kube::SignalContext();
-
-  // [informer]
-  kube::InformerFactory informers(*client);
-  const kube::SharedInformer<Deployment> deployments = informers.For<Deployment>();
-  const auto registration = deployments.AddEventHandler({
-      .on_add = [](const Ptr<Deployment>& d, bool) { std::cout << "added " << kube::KeyOf(*d).ToString() << std::endl; },
-      .on_update = [](const Ptr<Deployment>&,
-                      const Ptr<Deployment>& d) { std::cout << "changed " << kube::KeyOf(*d).ToString() << std::endl; },
-      .on_delete = [](const Deleted<Deployment>& gone) { std::cout << "deleted " << gone.key.ToString() << std::endl; },
+  kube::ConfigFlags flags("watch");
+  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> kube::Result<void> {
+    // [informer]
+    kube::InformerFactory informers(client);
+    const kube::SharedInformer<Deployment> deployments = informers.For<Deployment>();
+    const auto registration = deployments.AddEventHandler({
+        .on_add = [](const Ptr<Deployment>& d, bool) { std::cout << "added " << kube::KeyOf(*d).ToString() << std::endl; },
+        .on_update = [](const Ptr<Deployment>&,
+                        const Ptr<Deployment>& d) { std::cout << "changed " << kube::KeyOf(*d).ToString() << std::endl; },
+        .on_delete = [](const Deleted<Deployment>& gone) { std::cout << "deleted " << gone.key.ToString() << std::endl; },
+    });
+    if (!registration) return registration.error();
+    informers.Start(ctx);
+    if (auto told = registration->WaitForSync(ctx); !told) return told.error();
+    std::cout << "that is all: " << deployments.lister().List().size() << std::endl;
+    ctx.WaitUntilStopped();  // Ctrl-C
+    // [end]
+    return {};
   });
-  if (!registration) return std::cerr << registration.error().ToString() << "\n", 1;
-  informers.Start(ctx);
-  if (auto told = registration->WaitForSync(ctx); !told) return std::cerr << told.error().ToString() << "\n", 1;
-  std::cout << "that is all: " << deployments.lister().List().size() << std::endl;
-  ctx.WaitUntilStopped();  // Ctrl-C
-  // [end]
-  return 0;
 }

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 
 #include "config/flags_internal.h"
 #include "config/text.h"
@@ -204,7 +205,7 @@ std::deque<FlagSet::Flag> FlagSet::AllFlags() const {
     spec.help = help;
     spec.implied = "true";
     spec.in_environment = spec.in_file = false;
-    if (!flags_.empty()) spec.group = flags_.back().spec_.group;
+    if (!group_.empty()) spec.group = "general";
     return &spec;
   };
   if (!program_.empty()) {
@@ -296,6 +297,21 @@ int FlagSet::Fail(const Error& error) const {
   const bool usage = IsUsageError(error);
   Print(name + error.ToString() + "\n" + (usage && !program_.empty() ? "Try '" + program_ + " --help'.\n" : ""), stderr);
   return usage ? 2 : 1;
+}
+
+int FlagSet::Finish(const std::function<Result<int>()>& body) const {
+  int code = 0;
+  try {
+    const Result<int> done = body();
+    code = done ? *done : Fail(done.error());
+  } catch (const ErrorException& e) {
+    code = Fail(e.error());
+  } catch (const std::exception& e) {
+    code = Fail(Error(ErrorKind::kUserCode, e.what()));
+  }
+  std::cout.flush();
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  return code != 0 || written ? code : Fail(Error::Internal("cannot write to standard output"));
 }
 
 }  // namespace kube

@@ -409,15 +409,17 @@ struct FlagReader {
 
 }  // namespace internal
 
-Result<void> FlagSet::Parse(int argc, const char* const* argv) {
+std::vector<std::string> FlagSet::Start(int argc, const char* const* argv) {
   if (program_.empty() && argc > 0) {
     program_ = argv[0];
     program_.erase(0, program_.rfind('/') + 1);
   }
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) arguments.emplace_back(argv[i]);
-  return Parse(arguments);
+  return arguments;
 }
+
+Result<void> FlagSet::Parse(int argc, const char* const* argv) { return Parse(Start(argc, argv)); }
 
 Result<void> FlagSet::Parse(const std::vector<std::string>& arguments) const { return internal::FlagReader(*this).Run(arguments); }
 

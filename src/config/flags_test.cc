@@ -472,6 +472,8 @@ TEST(FlagSetTest, HelpAlignsAndBreaks) {
             "                                    at once (required)\n"
             "      --pause TIME                  between greetings (default 1m30s)\n"
             "      --print[=FORM]                print it\n"
+            "\n"
+            "general:\n"
             "      --config FILE                 a YAML file with flags: \"name: value\"\n"
             "      --version                     print the version and exit\n"
             "  -h, --help                        print this text and exit\n"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -12,105 +10,84 @@
 
 #include "control/manager_servers.h"
 #include "kube/base/log.h"
+#include "kube/control/main.h"
 #include "kube/value/time.h"
 
 namespace kube {
-namespace {
+namespace internal {
 
 // Everything that flags may change, so that a failed Parse changes nothing.
-struct State {
+struct ManagerFlagState {
   ManagerOptions options;
   LeaderElectionOptions election;
   bool leader_elect = false;
   double qps = -1;
   int burst = 30;
-  bool help = false;
+  LoadOptions load;
   std::optional<LogSettings> log{};
-  bool json = false;
-  std::string name{};
+  std::string log_format{};
 };
 
-// Empty where the value was taken; else what is wrong with it.
-using Setter = std::string (*)(State&, const std::string&);
+}  // namespace internal
 
-std::optional<bool> ParseBool(std::string_view value) {
-  if (value == "true" || value == "True" || value == "TRUE" || value == "1" || value == "t" || value == "T") return true;
-  if (value == "false" || value == "False" || value == "FALSE" || value == "0" || value == "f" || value == "F") return false;
-  return std::nullopt;
+namespace {
+
+using State = internal::ManagerFlagState;
+
+using Chrono = std::chrono::nanoseconds;
+
+Result<Chrono> ReadPositive(const std::string& value) {
+  Result<Chrono> read = internal::ReadFlagDuration(value);
+  if (!read || *read < Chrono(0)) return Error::Invalid("expected a time such as 90s, 2m, 1h, not \"" + value + "\"");
+  if (*read == Chrono(0)) return Error::Invalid("must be more than 0");
+  return read;
 }
 
-std::string SetBool(bool& out, const std::string& value) {
-  const std::optional<bool> parsed = ParseBool(value);
-  if (!parsed) return "expected true or false, not \"" + value + "\"";
-  out = *parsed;
-  return {};
+Result<std::string> ReadAddress(const std::string& value) {
+  if (!internal::BindAddress("", value))
+    return Error::Invalid("\"" + value + "\" is no address: \":8080\", \"127.0.0.1:8080\" and \"0\" (none) are");
+  return value;
 }
 
-std::string SetDuration(std::chrono::nanoseconds& out, const std::string& value, bool negative) {
-  const Result<Duration> duration = Duration::Parse(value);
-  if (!duration || (!negative && *duration < Duration())) return "expected a time such as 90s, 2m, 1h, not \"" + value + "\"";
-  out = std::chrono::nanoseconds(duration->nanoseconds());
-  return {};
+Result<std::string> ReadNotEmpty(const std::string& value) {
+  if (value.empty()) return Error::Invalid("must not be empty");
+  return value;
 }
 
-std::string SetPositive(std::chrono::nanoseconds& out, const std::string& value) {
-  std::chrono::nanoseconds parsed{};
-  if (std::string problem = SetDuration(parsed, value, false); !problem.empty()) return problem;
-  if (parsed == std::chrono::nanoseconds(0)) return "must be more than 0";
-  out = parsed;
-  return {};
+Result<double> ReadQps(const std::string& value) {
+  Result<double> qps = internal::ReadFlagDouble(value);
+  if (!qps || *qps == 0) return Error::Invalid("expected requests a second, such as 20, or -1 for no limit, not \"" + value + "\"");
+  return qps;
 }
 
-std::string SetAddress(std::string& out, const std::string& value) {
-  if (!internal::BindAddress("", value)) return "\"" + value + "\" is no address: \":8080\", \"127.0.0.1:8080\" and \"0\" (none) are";
-  out = value;
-  return {};
+Result<int> ReadBurst(const std::string& value) {
+  Result<int> burst = internal::FlagType<int>::Read(value);
+  if (!burst || *burst < 1) return Error::Invalid("expected a number such as 30, not \"" + value + "\"");
+  return burst;
 }
 
-std::string SetQps(State& state, const std::string& value) {
-  double qps = 0;
-  const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), qps);
-  if (failed != std::errc() || end != value.data() + value.size() || !std::isfinite(qps) || qps == 0) {
-    return "expected requests a second, such as 20, or -1 for no limit, not \"" + value + "\"";
-  }
-  state.qps = qps;
-  return {};
+Result<Preflight> ReadPreflight(const std::string& value) {
+  if (value == "warn") return Preflight::kWarn;
+  if (value == "fail") return Preflight::kFail;
+  if (value == "skip") return Preflight::kSkip;
+  return Error::Invalid("expected warn, fail or skip, not \"" + value + "\"");
 }
 
-std::string SetBurst(State& state, const std::string& value) {
-  int burst = 0;
-  const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), burst);
-  if (failed != std::errc() || end != value.data() + value.size() || burst < 1) {
-    return "expected a number such as 30, not \"" + value + "\"";
-  }
-  state.burst = burst;
-  return {};
+std::string_view NameOf(Preflight preflight) {
+  return preflight == Preflight::kWarn ? "warn" : preflight == Preflight::kFail ? "fail" : "skip";
 }
 
-std::string SetPreflight(State& state, const std::string& value) {
-  if (value == "warn") {
-    state.options.preflight = Preflight::kWarn;
-  } else if (value == "fail") {
-    state.options.preflight = Preflight::kFail;
-  } else if (value == "skip") {
-    state.options.preflight = Preflight::kSkip;
-  } else {
-    return "expected warn, fail or skip, not \"" + value + "\"";
-  }
-  return {};
-}
-
-std::string SetPrintRbac(State& state, const std::string& value) {
-  const std::optional<bool> wanted = ParseBool(value);
-  if (wanted == false) {
+Result<void> SetPrintRbac(State& state, const std::string& name, const std::string& value) {
+  const Result<bool> wanted = internal::ReadFlagBool(value);
+  if (wanted && !*wanted) {
     state.options.print_rbac.reset();
     return {};
   }
-  RbacOptions rbac{.name = state.name};
+  RbacOptions rbac{.name = name};
   if (!wanted) {
     const std::size_t slash = value.find('/');
     if (slash == 0 || slash == std::string::npos || slash + 1 == value.size() || value.find('/', slash + 1) != std::string::npos)
-      return "expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"" + value + "\"";
+      return Error::Invalid("expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"" + value + "\"");
     rbac.service_account_namespace = value.substr(0, slash);
     rbac.service_account = value.substr(slash + 1);
   }
@@ -118,223 +95,164 @@ std::string SetPrintRbac(State& state, const std::string& value) {
   return {};
 }
 
-std::string SetVerbosity(State& state, const std::string& value) {
-  int verbosity = 0;
-  const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), verbosity);
-  if (problem != std::errc() || end != value.data() + value.size() || verbosity < 0 || verbosity > 127)
-    return "expected a number such as 4, not \"" + value + "\"";
+Result<void> SetVerbosity(State& state, const std::string& value) {
+  const Result<std::int64_t> verbosity = internal::ReadFlagInteger(value, 0, 127);
+  if (!verbosity) return Error::Invalid("expected a number such as 4, not \"" + value + "\"");
   if (!state.log) state.log.emplace();
-  state.log->everything = {.level = LogLevel::kInfo, .verbosity = verbosity};
+  state.log->everything = {.level = LogLevel::kInfo, .verbosity = static_cast<int>(*verbosity)};
   return {};
 }
 
-std::string SetLogLevel(State& state, const std::string& value) {
-  Result<LogSettings> settings = LogSettings::Parse(value);
-  if (!settings) return settings.error().ToString();
-  state.log = *std::move(settings);
-  return {};
+void AddElectionFlags(FlagSet& flags, State& state) {
+  LeaderElectionOptions& election = state.election;
+  flags.Add("leader-elect", &state.leader_elect, "work only while this replica holds the lease");
+  flags.Add("leader-elect-lease-name", &election.name, &ReadNotEmpty, "the Lease")
+      .Value("NAME")
+      .Default(election.name)
+      .Alias("leader-elect-resource-name")
+      .Alias("leader-election-id");
+  flags.Add("leader-elect-lease-namespace", &election.ns, &ReadNotEmpty, "its namespace; default: where the program runs")
+      .Value("NAME")
+      .Alias("leader-elect-resource-namespace")
+      .Alias("leader-election-namespace");
+  const auto add_time = [&](std::string_view name, Chrono* target, std::string_view help) {
+    flags.Add(name, target, &ReadPositive, help).Value("TIME").Default(Duration(*target).ToString());
+  };
+  add_time("leader-elect-lease-duration", &election.lease_duration, "how long other replicas wait for a leader that is silent");
+  add_time("leader-elect-renew-deadline", &election.renew_deadline, "a leader that cannot renew for so long stops leading");
+  add_time("leader-elect-retry-period", &election.retry_period, "between tries");
 }
 
-std::string SetLogFormat(State& state, const std::string& value) {
-  if (value != "text" && value != "json") return "expected text or json, not \"" + value + "\"";
-  state.json = value == "json";
-  return {};
+void AddServerFlags(FlagSet& flags, State& state) {
+  ManagerOptions& options = state.options;
+  flags.Add("metrics-bind-address", &options.metrics_bind_address, &ReadAddress, "/metrics and /debug: \":8443\"; \"0\": none")
+      .Value("ADDRESS")
+      .Default(options.metrics_bind_address);
+  const auto set_secure = [&options](const std::string& value) -> Result<void> {
+    const Result<bool> secure = internal::ReadFlagBool(value);
+    if (!secure) return secure.error();
+    options.metrics_secure = options.metrics_authorization = *secure;
+    return {};
+  };
+  flags.Call("metrics-secure", set_secure, "HTTPS there, for users whom the cluster allows it")
+      .Value("")
+      .ImpliedValue("true")
+      .Default(options.metrics_secure ? "true" : "false");
+  flags.Add("metrics-cert-path", &options.metrics_cert_path, "its certificate; without: self-signed").Value("FOLDER");
+  flags.Add("metrics-cert-name", &options.metrics_cert_name, "in that folder").Value("FILE");
+  flags.Add("metrics-cert-key", &options.metrics_cert_key, "in that folder").Value("FILE");
+  flags.Add("enable-http2", &options.server_limits.http2, "HTTP/2 on the ports of metrics and health");
+  flags.Add("tls-min-version", &options.tls.min_version, "VersionTLS12 or VersionTLS13")
+      .Value("VERSION")
+      .Check([](const std::string& value) { return serve::CheckTlsVersion(value); });
+  flags
+      .Add("tls-cipher-suites", &options.tls.cipher_suites, &serve::ParseCipherSuites,
+           "with commas, under Kubernetes' names; default: those that are safe")
+      .Value("NAMES");
+  flags.Add("debug-endpoint", &options.debug_endpoint, "/debug beside /metrics");
+  flags.Add("log-level-endpoint", &options.log_level_endpoint, "/debug/log-level: change the log level at run time");
+  flags.Add("health-probe-bind-address", &options.health_probe_bind_address, &ReadAddress, "/healthz and /readyz; \"0\": none")
+      .Value("ADDRESS")
+      .Default(options.health_probe_bind_address);
 }
 
-std::string SetTlsVersion(State& state, const std::string& value) {
-  if (Result<void> known = serve::CheckTlsVersion(value); !known) return known.error().ToString();
-  state.options.tls.min_version = value;
-  return {};
+void AddOtherFlags(FlagSet& flags, State& state, const std::string& program) {
+  ManagerOptions& options = state.options;
+  flags.Add("kube-api-qps", &state.qps, &ReadQps, "requests a second at most; -1: as many as the server takes")
+      .Value("N")
+      .Default(internal::ShowFlag(state.qps));
+  flags.Add("kube-api-burst", &state.burst, &ReadBurst, "that many at once, with --kube-api-qps")
+      .Value("N")
+      .Default(std::to_string(state.burst));
+  flags.Add("graceful-shutdown-timeout", &options.graceful_shutdown_timeout, "wait so long for running work; negative: indefinitely");
+  flags.Add("preflight", &options.preflight, &ReadPreflight, "permissions that are missing at start: warn, fail or skip")
+      .Value("MODE")
+      .Default(NameOf(options.preflight));
+  const auto skip_preflight = [&options](const std::string& value) -> Result<void> {
+    const Result<bool> skip = internal::ReadFlagBool(value);
+    if (!skip) return skip.error();
+    if (*skip) options.preflight = Preflight::kSkip;
+    return {};
+  };
+  flags.Call("skip-preflight", skip_preflight, "the same as --preflight=skip").Value("").ImpliedValue("true");
+  flags
+      .Call(
+          "print-rbac", [&state, program](const std::string& value) { return SetPrintRbac(state, program, value); },
+          "print the roles that this program needs, and exit; with bindings for an account")
+      .Value("NAMESPACE/NAME")
+      .ImpliedValue("true");
+  flags
+      .Call(
+          "v", [&state](const std::string& value) { return SetVerbosity(state, value); }, "log up to this verbosity")
+      .Value("N");
+  const auto set_levels = [&state](const std::string& value) -> Result<void> {
+    Result<LogSettings> settings = LogSettings::Parse(value);
+    if (!settings) return settings.error();
+    state.log = *std::move(settings);
+    return {};
+  };
+  flags.Call("log-level", set_levels, "what is logged: \"info\", \"warn\", \"info,cache=4\"").Value("LEVELS");
+  flags.Add("logging-format", &state.log_format, "how it is logged").OneOf({"text", "json"}).Value("FORMAT").Default("text");
 }
-
-std::string SetCipherSuites(State& state, const std::string& value) {
-  Result<std::vector<std::string>> suites = serve::ParseCipherSuites(value);
-  if (!suites) return suites.error().ToString();
-  state.options.tls.cipher_suites = *std::move(suites);
-  return {};
-}
-
-template <std::string LeaderElectionOptions::*member>
-std::string SetElectionText(State& state, const std::string& value) {
-  if (value.empty()) return "must not be empty";
-  state.election.*member = value;
-  return {};
-}
-template <std::chrono::nanoseconds LeaderElectionOptions::*member>
-std::string SetElectionTime(State& state, const std::string& value) {
-  return SetPositive(state.election.*member, value);
-}
-template <std::string ManagerOptions::*member>
-std::string SetOptionText(State& state, const std::string& value) {
-  state.options.*member = value;
-  return {};
-}
-template <std::string ManagerOptions::*member>
-std::string SetOptionAddress(State& state, const std::string& value) {
-  return SetAddress(state.options.*member, value);
-}
-template <bool ManagerOptions::*member>
-std::string SetOptionBool(State& state, const std::string& value) {
-  return SetBool(state.options.*member, value);
-}
-
-struct Flag {
-  std::string_view name;
-  Setter set;
-  bool takes_value;           // false: the value may be left out, and then is "true"
-  std::string_view argument;  // for --help
-  std::string_view help;      // empty: another name of the flag before, not shown
-};
-
-constexpr Flag kFlags[] = {
-    {"leader-elect", [](State& state, const std::string& value) { return SetBool(state.leader_elect, value); }, false, "",
-     "work only while this replica holds the lease"},
-    {"leader-elect-lease-name", &SetElectionText<&LeaderElectionOptions::name>, true, "NAME", "the Lease; default: the program's name"},
-    {"leader-elect-resource-name", &SetElectionText<&LeaderElectionOptions::name>, true, "", ""},
-    {"leader-election-id", &SetElectionText<&LeaderElectionOptions::name>, true, "", ""},
-    {"leader-elect-lease-namespace", &SetElectionText<&LeaderElectionOptions::ns>, true, "NAME",
-     "where it is; default: where the program runs"},
-    {"leader-elect-resource-namespace", &SetElectionText<&LeaderElectionOptions::ns>, true, "", ""},
-    {"leader-election-namespace", &SetElectionText<&LeaderElectionOptions::ns>, true, "", ""},
-    {"leader-elect-lease-duration", &SetElectionTime<&LeaderElectionOptions::lease_duration>, true, "TIME",
-     "others wait so long for a leader that is gone (15s)"},
-    {"leader-elect-renew-deadline", &SetElectionTime<&LeaderElectionOptions::renew_deadline>, true, "TIME",
-     "a leader that cannot renew for so long gives up (10s)"},
-    {"leader-elect-retry-period", &SetElectionTime<&LeaderElectionOptions::retry_period>, true, "TIME", "between tries (2s)"},
-    {"metrics-bind-address", &SetOptionAddress<&ManagerOptions::metrics_bind_address>, true, "ADDRESS",
-     "/metrics and /debug: \":8443\"; \"0\": none (0)"},
-    {"metrics-secure",
-     [](State& state, const std::string& value) {
-       std::string problem = SetBool(state.options.metrics_secure, value);
-       state.options.metrics_authorization = state.options.metrics_secure;
-       return problem;
-     },
-     false, "", "HTTPS there, for users whom the cluster allows it (true)"},
-    {"metrics-cert-path", &SetOptionText<&ManagerOptions::metrics_cert_path>, true, "FOLDER", "its certificate; without: self-signed"},
-    {"metrics-cert-name", &SetOptionText<&ManagerOptions::metrics_cert_name>, true, "FILE", "in that folder (tls.crt)"},
-    {"metrics-cert-key", &SetOptionText<&ManagerOptions::metrics_cert_key>, true, "FILE", "in that folder (tls.key)"},
-    {"enable-http2", [](State& state, const std::string& value) { return SetBool(state.options.server_limits.http2, value); }, false, "",
-     "HTTP/2 on the ports of metrics and health (false)"},
-    {"tls-min-version", &SetTlsVersion, true, "VERSION", "VersionTLS12 or VersionTLS13 (VersionTLS12)"},
-    {"tls-cipher-suites", &SetCipherSuites, true, "NAMES", "with commas, under Kubernetes' names; default: those that are safe"},
-    {"debug-endpoint", &SetOptionBool<&ManagerOptions::debug_endpoint>, false, "", "/debug beside /metrics (true)"},
-    {"log-level-endpoint", &SetOptionBool<&ManagerOptions::log_level_endpoint>, false, "",
-     "/debug/log-level: change the log level at run time"},
-    {"health-probe-bind-address", &SetOptionAddress<&ManagerOptions::health_probe_bind_address>, true, "ADDRESS",
-     "/healthz and /readyz; \"0\": none (:8081)"},
-    {"kube-api-qps", &SetQps, true, "N", "requests a second at most; -1: as many as the server takes (-1)"},
-    {"kube-api-burst", &SetBurst, true, "N", "that many at once, with --kube-api-qps (30)"},
-    {"graceful-shutdown-timeout",
-     [](State& state, const std::string& value) { return SetDuration(state.options.graceful_shutdown_timeout, value, true); }, true, "TIME",
-     "wait so long for work that is under way; negative: for ever (25s)"},
-    {"preflight", &SetPreflight, true, "MODE", "permissions that are missing at start: warn, fail or skip (warn)"},
-    {"skip-preflight",
-     [](State& state, const std::string& value) {
-       bool skip = false;
-       std::string problem = SetBool(skip, value);
-       if (skip) state.options.preflight = Preflight::kSkip;
-       return problem;
-     },
-     false, "", "the same as --preflight=skip"},
-    {"print-rbac", &SetPrintRbac, false, "NAMESPACE/NAME",
-     "print the roles that this program needs, and end; with bindings for an account"},
-    {"v", &SetVerbosity, true, "N", "log up to this verbosity"},
-    {"log-level", &SetLogLevel, true, "LEVELS", "what is logged: \"info\", \"warn\", \"info,cache=4\""},
-    {"logging-format", &SetLogFormat, true, "FORMAT", "text or json (text)"},
-    {"help", [](State& state, const std::string& value) { return SetBool(state.help, value); }, false, "", "this text"},
-    {"h", [](State& state, const std::string& value) { return SetBool(state.help, value); }, false, "", ""},
-};
-
-const Flag* FindFlag(std::string_view name) {
-  for (const Flag& flag : kFlags) {
-    if (flag.name == name) return &flag;
-  }
-  return nullptr;
-}
-
-std::string Shown(const Flag& flag) { return (flag.name.size() == 1 ? "-" : "--") + std::string(flag.name); }
 
 // What only shows when all flags are known.
 Result<void> Check(const State& state) {
   const LeaderElectionOptions& election = state.election;
-  const auto text = [](std::chrono::nanoseconds time) { return Duration(time).ToString(); };
+  const auto text = [](Chrono time) { return Duration(time).ToString(); };
   if (!state.leader_elect) return {};
   if (election.renew_deadline >= election.lease_duration)
-    return Error::Invalid(fmt::format("--leader-elect-renew-deadline: {} has to be less than --leader-elect-lease-duration, {}",
-                                      text(election.renew_deadline), text(election.lease_duration)));
+    return UsageError(fmt::format("--leader-elect-renew-deadline: {} has to be less than --leader-elect-lease-duration, {}",
+                                  text(election.renew_deadline), text(election.lease_duration)));
   if (election.retry_period * 6 / 5 >= election.renew_deadline)
-    return Error::Invalid(fmt::format("--leader-elect-retry-period: 1.2 times {} has to be less than --leader-elect-renew-deadline, {}",
-                                      text(election.retry_period), text(election.renew_deadline)));
+    return UsageError(fmt::format("--leader-elect-retry-period: 1.2 times {} has to be less than --leader-elect-renew-deadline, {}",
+                                  text(election.retry_period), text(election.renew_deadline)));
   return {};
-}
-
-Result<std::vector<std::string>> Take(const std::vector<std::string>& arguments, State& state) {
-  std::vector<std::string> rest;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view argument = arguments[i];
-    if (argument == "--") {
-      rest.insert(rest.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
-      break;
-    }
-    const std::size_t dashes = argument.starts_with("--") ? 2 : argument.starts_with("-") ? 1 : 0;
-    const std::size_t equals = argument.find('=');
-    const std::string_view name = argument.substr(dashes, equals == std::string_view::npos ? equals : equals - dashes);
-    const Flag* const flag = dashes == 0 ? nullptr : FindFlag(name);
-    if (flag == nullptr) {
-      rest.emplace_back(argument);
-      continue;
-    }
-    std::string value = "true";
-    if (equals != std::string_view::npos) {
-      value = argument.substr(equals + 1);
-    } else if (flag->takes_value) {
-      if (++i == arguments.size()) return Error::Invalid(Shown(*flag) + " needs a value");
-      value = arguments[i];
-    }
-    if (const std::string problem = flag->set(state, value); !problem.empty()) return Error::Invalid(Shown(*flag) + ": " + problem);
-  }
-  return rest;
 }
 
 }  // namespace
 
-ManagerFlags::ManagerFlags(std::string name) : name_(std::move(name)) {
+ManagerFlags::ManagerFlags(std::string name) : FlagSet(std::move(name)) {
   options.health_probe_bind_address = ":8081";
   options.metrics_bind_address = "0";
   options.metrics_secure = true;
   options.metrics_authorization = true;
-  election.name = name_;
+  election.name = program();
 }
 
-Result<std::vector<std::string>> ManagerFlags::Parse(int argc, const char* const* argv) {
-  std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) arguments.emplace_back(argv[i]);
-  return Parse(arguments);
+internal::ManagerFlagState ManagerFlags::Now() const {
+  return {.options = options,
+          .election = election,
+          .leader_elect = leader_elect,
+          .qps = kube_api_qps,
+          .burst = kube_api_burst,
+          .load = config.options};
 }
 
-Result<std::vector<std::string>> ManagerFlags::Parse(const std::vector<std::string>& arguments) {
-  // These first: a value of theirs may look like one of the standard flags.
-  State state{.options = options,
-              .election = election,
-              .leader_elect = leader_elect,
-              .qps = kube_api_qps,
-              .burst = kube_api_burst,
-              .help = help,
-              .name = name_};
-  Result<std::vector<std::string>> others = Take(arguments, state);
-  if (!others) return others.error();
-  ConfigFlags standard = config;
-  Result<std::vector<std::string>> rest = standard.Parse(*others);
-  if (!rest) return rest.error();
-  if (Result<void> good = Check(state); !good) return good.error();
+FlagSet ManagerFlags::All(internal::ManagerFlagState& to) const {
+  FlagSet all = *this;
+  all.Group("all controllers");
+  AddElectionFlags(all, to);
+  AddServerFlags(all, to);
+  AddOtherFlags(all, to, program());
+  all.Group("cluster");
+  ConfigFlags::AddTo(all, to.load);
+  if (!has_environment()) ConfigFlags::UseEnvironmentOf(all, to.load);
+  return all;
+}
 
-  config = std::move(standard);
+Result<void> ManagerFlags::Parse(int argc, const char* const* argv) { return Parse(Start(argc, argv)); }
+
+Result<void> ManagerFlags::Parse(const std::vector<std::string>& arguments) {
+  State state = Now();
+  if (Result<void> done = All(state).Parse(arguments); !done) return done;
+  if (Result<void> good = Check(state); !good) return good;
+
+  config.options = std::move(state.load);
   options = std::move(state.options);
   election = std::move(state.election);
   leader_elect = state.leader_elect;
   kube_api_qps = state.qps;
   kube_api_burst = state.burst;
-  help = state.help;
   if (leader_elect) {
     options.leader_election = election;
   } else {
@@ -342,25 +260,13 @@ Result<std::vector<std::string>> ManagerFlags::Parse(const std::vector<std::stri
   }
   if (!config.options.ns.empty()) options.informers.ns = config.options.ns;
   if (state.log) LogBackend::Default()->SetSettings(*state.log);
-  if (state.json) LogBackend::Default()->SetSink(MakeJsonSink());
-  return rest;
+  if (state.log_format == "json") LogBackend::Default()->SetSink(MakeJsonSink());
+  return {};
 }
 
 std::string ManagerFlags::Help() const {
-  std::string out;
-  for (const Flag& flag : kFlags) {
-    if (flag.help.empty()) continue;
-    std::string left = Shown(flag);
-    if (!flag.argument.empty()) left += (flag.takes_value ? "=" : "[=") + std::string(flag.argument) + (flag.takes_value ? "" : "]");
-    out += fmt::format("  {:<36} {}\n", left, flag.help);
-  }
-  return out + ConfigFlags::Help();
-}
-
-int ManagerFlags::PrintHelp() const {
-  const std::string text = "usage: " + name_ + " [flags]\n" + Help();
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return 0;
+  State shown = Now();
+  return All(shown).Help();
 }
 
 Result<Client> ManagerFlags::NewClient(ClientOptions client_options) {
@@ -391,10 +297,20 @@ int ManagerFlags::Run(Manager& manager, const Context& ctx) const {
   return code;
 }
 
-int ManagerFlags::Fail(const Error& error) const {
-  const std::string text = name_ + ": " + error.ToString() + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  return 1;
+int ManagerFlags::Run(int argc, const char* const* argv, const std::function<Result<void>(Manager&)>& setup, const Context& ctx) {
+  const auto all = [&]() -> Result<int> {
+    if (Result<void> parsed = Parse(argc, argv); !parsed) return parsed.error();
+    const Result<Client> client = NewClient();
+    if (!client) return client.error();
+    Manager manager(*client, options);
+    if (Result<void> ready = setup(manager); !ready) return ready.error();
+    return Run(manager, ctx);
+  };
+  return Finish(all);
+}
+
+int Main(int argc, const char* const* argv, std::string name, const std::function<Result<void>(Manager&)>& setup) {
+  return ManagerFlags(std::move(name)).Run(argc, argv, setup);
 }
 
 }  // namespace kube

@@ -3,30 +3,34 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+
 #include "kube/api/core/v1.h"
 #include "kube/base/log.h"
+#include "kube/control/main.h"
 
 namespace kube {
 namespace {
 
 using std::chrono::seconds;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 ManagerFlags Parsed(const std::vector<std::string>& arguments) {
   ManagerFlags flags("test");
-  const Result<std::vector<std::string>> rest = flags.Parse(arguments);
-  if (!rest || !rest->empty()) ADD_FAILURE() << (rest ? "something is left" : rest.error().ToString());
+  flags.SetEnvironment({});
+  if (const Result<void> parsed = flags.Parse(arguments); !parsed) ADD_FAILURE() << parsed.error().ToString();
   return flags;
 }
 
 std::string ErrorOf(const std::vector<std::string>& arguments) {
   ManagerFlags flags("test");
-  const Result<std::vector<std::string>> rest = flags.Parse(arguments);
-  if (rest) return "ok";
-  EXPECT_EQ(rest.error().kind(), ErrorKind::kInvalid);
-  return rest.error().ToString();
+  flags.SetEnvironment({});
+  const Result<void> parsed = flags.Parse(arguments);
+  if (parsed) return "ok";
+  EXPECT_TRUE(IsUsageError(parsed.error()));
+  return parsed.error().ToString();
 }
 
 TEST(ManagerFlagsTest, DefaultsAreKubebuilders) {
@@ -39,7 +43,6 @@ TEST(ManagerFlagsTest, DefaultsAreKubebuilders) {
   EXPECT_EQ(flags.options.preflight, Preflight::kWarn);
   EXPECT_EQ(flags.options.informers.ns, "");
   EXPECT_FALSE(flags.options.print_rbac);
-  EXPECT_FALSE(flags.help);
 }
 
 TEST(ManagerFlagsTest, LeaderElection) {
@@ -115,11 +118,27 @@ TEST(ManagerFlagsTest, TheNamespaceIsTheOneThatIsWatched) {
   EXPECT_EQ(flags.config.options.kubeconfig, "/k");
 }
 
-TEST(ManagerFlagsTest, OthersAreGivenBackInOrder) {
-  ManagerFlags flags("test");
-  const Result<std::vector<std::string>> rest = flags.Parse({"run", "--leader-elect", "--workers=3", "-n", "x", "--", "--leader-elect=no"});
-  ASSERT_TRUE(rest);
-  EXPECT_THAT(*rest, ElementsAre("run", "--workers=3", "--", "--leader-elect=no"));
+TEST(ManagerFlagsTest, UnknownFlagsAndArgumentsAreErrors) {
+  EXPECT_EQ(ErrorOf({"--leader-elct"}), "unknown flag --leader-elct (did you mean --leader-elect?)");
+  EXPECT_EQ(ErrorOf({"--leader-elect", "true"}), "unexpected argument \"true\"; write --leader-elect=true");
+  EXPECT_EQ(ErrorOf({"run"}), "unexpected argument \"run\"");
+}
+
+TEST(ManagerFlagsTest, TheProgramsOwnFlagsStandBesideOurs) {
+  ManagerFlags flags("greeter");
+  std::string text = "Hello";
+  int workers = 1;
+  flags.Add("text", &text, "what the ConfigMap says");
+  flags.Add("workers", &workers, "at once").Range(1, 9);
+  flags.SetEnvironment({"GREETER_WORKERS=3", "GREETER_LEADER_ELECT=true"});
+  const Result<void> parsed = flags.Parse({"--text=Hi", "-n", "x"});
+  ASSERT_TRUE(parsed) << parsed.error().ToString();
+  EXPECT_EQ(text, "Hi");
+  EXPECT_EQ(workers, 3);
+  EXPECT_TRUE(flags.options.leader_election);
+  EXPECT_EQ(flags.options.informers.ns, "x");
+  EXPECT_THAT(flags.Help(), HasSubstr("\n      --text TEXT "));
+  EXPECT_THAT(flags.Help(), HasSubstr("what the ConfigMap says (default Hello)\n"));
 }
 
 TEST(ManagerFlagsTest, TheServerDecidesHowFastUnlessTheFlagsDo) {
@@ -149,11 +168,11 @@ TEST(ManagerFlagsTest, BadValuesNameTheFlagAndChangeNothing) {
   EXPECT_EQ(ErrorOf({"--kube-api-qps=0"}), "--kube-api-qps: expected requests a second, such as 20, or -1 for no limit, not \"0\"");
   EXPECT_EQ(ErrorOf({"--kube-api-qps=20x"}), "--kube-api-qps: expected requests a second, such as 20, or -1 for no limit, not \"20x\"");
   EXPECT_EQ(ErrorOf({"--kube-api-burst=0"}), "--kube-api-burst: expected a number such as 30, not \"0\"");
-  EXPECT_EQ(ErrorOf({"--graceful-shutdown-timeout"}), "--graceful-shutdown-timeout needs a value");
+  EXPECT_EQ(ErrorOf({"--graceful-shutdown-timeout"}), "--graceful-shutdown-timeout needs a value: TIME");
   EXPECT_EQ(ErrorOf({"-v=loud"}), "-v: expected a number such as 4, not \"loud\"");
   EXPECT_THAT(ErrorOf({"--log-level=loud"}), HasSubstr("--log-level: "));
   EXPECT_EQ(ErrorOf({"--logging-format=xml"}), "--logging-format: expected text or json, not \"xml\"");
-  EXPECT_EQ(ErrorOf({"--kubeconfig"}), "--kubeconfig needs a value");
+  EXPECT_EQ(ErrorOf({"--kubeconfig"}), "--kubeconfig needs a value: FILE");
 
   ManagerFlags flags("test");
   EXPECT_FALSE(flags.Parse({"--leader-elect", "--metrics-bind-address=:1", "-n", "x", "--insecure-skip-tls-verify=perhaps"}));
@@ -176,16 +195,25 @@ TEST(ManagerFlagsTest, LogFlagsCountForTheProcess) {
 }
 
 TEST(ManagerFlagsTest, HelpNamesTheFlagsAndThoseOfTheClient) {
-  EXPECT_TRUE(Parsed({"--help"}).help);
-  EXPECT_TRUE(Parsed({"-h"}).help);
-  const std::string help = ManagerFlags("test").Help();
+  for (const char* flag : {"--help", "-h"}) {
+    ManagerFlags flags("test");
+    const Result<void> parsed = flags.Parse({flag});
+    ASSERT_FALSE(parsed);
+    EXPECT_TRUE(IsHelpRequested(parsed.error()));
+    ::testing::internal::CaptureStdout();
+    EXPECT_EQ(flags.Fail(parsed.error()), 0);
+    EXPECT_EQ(::testing::internal::GetCapturedStdout(), flags.Help());
+  }
+  ManagerFlags flags("test");
+  flags.election.retry_period = seconds(3);
+  const std::string help = flags.Help();
+  EXPECT_THAT(help, HasSubstr("usage: test [flags]\n\nall controllers:\n      --leader-elect "));
   for (const char* line :
-       {"  --leader-elect                       work only", "  --leader-elect-lease-name=NAME ", "  --metrics-bind-address=ADDRESS ",
-        "  --print-rbac[=NAMESPACE/NAME] ", "  --kubeconfig=FILE ", "  -v=N ", "  --metrics-secure "})
+       {"  --leader-elect                       work only", "  --leader-elect-lease-name NAME       the Lease (default test)\n",
+        "  --metrics-bind-address ADDRESS ", "  --print-rbac[=NAMESPACE/NAME] ", "  --kubeconfig FILE ", "  -v N ", "  --metrics-secure ",
+        "between tries (default 3s)\n", "permissions that are missing at start: warn, fail or skip (default warn)\n",
+        "(default VersionTLS12)\n"})
     EXPECT_THAT(help, HasSubstr(line));
-  ::testing::internal::CaptureStdout();
-  EXPECT_EQ(ManagerFlags("test").PrintHelp(), 0);
-  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("usage: test [flags]\n  --leader-elect "));
 }
 
 TEST(ManagerFlagsTest, PrintRbacNeedsNoKubeconfig) {
@@ -222,6 +250,106 @@ TEST(ManagerFlagsTest, RunGivesAnExitCodeAndSaysWhy) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(flags.Run(manager, Context::Background()), 1);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("test: bad: no disk\n"));
+}
+
+// ---- The whole program
+
+struct Ran {
+  int code = -1;
+  bool called = false;
+  std::string out{}, err{};
+};
+
+Ran RunTest(std::vector<const char*> arguments, const std::function<Result<void>(Manager&)>& setup,
+            const Context& ctx = Context::Background()) {
+  ManagerFlags flags("test");
+  flags.options.health_probe_bind_address = "0";
+  flags.config.options.getenv = [](const std::string&) { return std::optional<std::string>(); };
+  flags.config.options.allow_in_cluster = false;
+  arguments.insert(arguments.begin(), "test");
+  Ran ran;
+  const auto counted = [&](Manager& manager) {
+    ran.called = true;
+    return setup(manager);
+  };
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  ran.code = flags.Run(static_cast<int>(arguments.size()), arguments.data(), counted, ctx);
+  ran.out = ::testing::internal::GetCapturedStdout();
+  ran.err = ::testing::internal::GetCapturedStderr();
+  return ran;
+}
+
+constexpr const char* kNoServer = "--master=http://127.0.0.1:1";
+
+TEST(ManagerFlagsRunTest, HelpVersionAndMistakesStartNothing) {
+  const auto setup = [](Manager&) -> Result<void> { return Error::Internal("it was started"); };
+  const Ran help = RunTest({kNoServer, "--help"}, setup);
+  EXPECT_EQ(help.code, 0);
+  EXPECT_FALSE(help.called);
+  EXPECT_THAT(help.out, HasSubstr("usage: test [flags]\n"));
+  const Ran version = RunTest({"--version"}, setup);
+  EXPECT_EQ(version.code, 0);
+  EXPECT_FALSE(version.called);
+  EXPECT_THAT(version.out, HasSubstr("test (kubexx "));
+  const Ran unknown = RunTest({kNoServer, "--leader-elct"}, setup);
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_FALSE(unknown.called);
+  EXPECT_EQ(unknown.err, "test: unknown flag --leader-elct (did you mean --leader-elect?)\nTry 'test --help'.\n");
+  const Ran nowhere = RunTest({}, setup);
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_FALSE(nowhere.called);
+  EXPECT_THAT(nowhere.err, HasSubstr("test: no configuration: "));
+}
+
+TEST(ManagerFlagsRunTest, ErrorsOfTheSetupAndOfTheRunAreExitCodes) {
+  const Ran setup = RunTest({kNoServer}, [](Manager&) -> Result<void> { return Error::Internal("no disk"); });
+  EXPECT_EQ(setup.code, 1);
+  EXPECT_EQ(setup.err, "test: no disk\n");
+  const Ran thrown = RunTest({kNoServer}, [](Manager&) -> Result<void> { throw std::runtime_error("boom"); });
+  EXPECT_EQ(thrown.code, 1);
+  EXPECT_EQ(thrown.err, "test: boom\n");
+  const Ran run = RunTest({kNoServer}, [](Manager& manager) {
+    return manager.Add(Runnable{.name = "bad", .run = [](const Context&) -> Result<void> { return Error::Internal("no disk"); }});
+  });
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("test: bad: no disk\n"));
+}
+
+TEST(ManagerFlagsRunTest, TheManagerIsDestroyedBeforeItReturns) {
+  struct Seen {
+    std::atomic<bool> running{false}, returned{false}, destroyed{false};
+  } seen;
+  // What the manager holds: it dies with it.
+  struct Held {
+    explicit Held(Seen& s) : seen(s) {}
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    ~Held() { seen.destroyed = seen.returned.load(); }
+    Seen& seen;
+  };
+  const auto stoppable = Context::Background().WithCancel();
+  const auto setup = [&](Manager& manager) {
+    const auto run = [held = std::make_shared<Held>(seen), &stoppable](const Context& context) -> Result<void> {
+      held->seen.running = true;
+      stoppable.second.Cancel();
+      context.WaitUntilStopped();
+      held->seen.returned = true;
+      return {};
+    };
+    return manager.Add(Runnable{.name = "held", .run = run});
+  };
+  const Ran ran = RunTest({kNoServer}, setup, stoppable.first);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(seen.running);
+  EXPECT_TRUE(seen.destroyed);
+}
+
+TEST(ManagerFlagsRunTest, MainIsTheShorthand) {
+  const char* argv[] = {"/bin/anything", "--leader-elct"};
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Main(2, argv, "greeter", [](Manager&) -> Result<void> { return {}; }), 2);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("greeter: unknown flag --leader-elct (did you mean --leader-elect?)\n"));
 }
 
 // As a main would: what is asked to stop and does not.

@@ -83,7 +83,7 @@ def scenario(run, work, real):
         retry_and_drop(run, controller)
         code = controller.end(signal.SIGTERM)
         run.check("pod_controller ends with SIGTERM", code == 0 and "Stopping Pod controller" in controller.text(), f"exit code {code}\n" + controller.text())
-    run.expect("pod_controller", "--workers", "none", code=2, err=["usage: pod_controller"])
+    run.expect("pod_controller", "--workers", "none", code=2, err=['--workers: expected a number from 1 to 1000, not "none"', "Try 'pod_controller --help'."])
     deployment_logger(run, work)
     leader_election(run, work)
     greeter(run, work)
@@ -91,7 +91,7 @@ def scenario(run, work, real):
     run.expect("dynamic_get", "--version", "v1", "--resource", "namespaces", "--name", "default", "--cluster-scoped",
                has=["Got Namespace default\n", "kind: Namespace\n"])
     at_object(run)
-    run.expect("dynamic_get", "--version", "v1", code=2, err=["usage: dynamic_get"])
+    run.expect("dynamic_get", "--version", "v1", code=2, err=["--resource is missing", "Try 'dynamic_get --help'."])
     run.expect("pod_crud", "--kubeconfig", os.path.join(work, "no-such-file"), code=1, err=["no-such-file"])
     if real:
         run.expect("pod_exec", "web", "--", "echo", "hello", code=1, err=['pods "web" not found'])
@@ -159,7 +159,7 @@ def deployment_logger(run, work):
         run.check("deployment_logger sees both go, and is not told of changes", bool(good), logger.text())
         code = logger.end(signal.SIGINT)
         run.check("deployment_logger ends with Ctrl-C", code == 0, f"exit code {code}\n" + logger.text())
-    run.expect("deployment_logger", "--all", code=2, err=["usage: deployment_logger"])
+    run.expect("deployment_logger", "--all", code=2, err=["unknown flag --all", "Try 'deployment_logger --help'."])
 
 
 def leader_election(run, work):
@@ -192,7 +192,8 @@ def greeter(run, work):
         run.check("greeter ends with SIGTERM and gives its lease back", code == 0 and "Gave the lease back" in program.text(), f"exit code {code}\n" + program.text())
     run.expect("greeter", "--print-rbac=ops/greeter", has=["kind: ClusterRole\n", "  - namespaces\n", "kind: ClusterRoleBinding\n"])
     run.expect("greeter", "--help", has=["usage: greeter [flags]", "--leader-elect", "--kubeconfig"])
-    run.expect("greeter", "--leader-elect=perhaps", code=1, err=["greeter: --leader-elect: expected true or false"])
+    run.expect("greeter", "--leader-elct", code=2, err=["greeter: unknown flag --leader-elct (did you mean --leader-elect?)"])
+    run.expect("greeter", "--leader-elect=perhaps", code=2, err=["greeter: --leader-elect: expected true or false"])
 
 
 MANIFEST = """apiVersion: v1

@@ -230,6 +230,14 @@ class KUBE_EXPORT FlagSet {
   // The environment variable of each flag.
   std::vector<std::string> Variables() const;
 
+ protected:
+  // Takes the program's name unless there is one, and returns the arguments behind it.
+  std::vector<std::string> Start(int argc, const char* const* argv);
+  // Calls `body` and turns its error, or what it throws, into a message and an exit code. Standard output that cannot be written is a
+  // failure.
+  int Finish(const std::function<Result<int>()>& body) const;
+  bool has_environment() const { return environment_.has_value(); }
+
  private:
   friend struct internal::FlagReader;
 

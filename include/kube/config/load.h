@@ -4,9 +4,7 @@
 //   Result<ClientConfig> config = LoadConfig({.context = "staging"});
 //   Result<ClientConfig> config = InClusterConfig();                           // a pod's service account
 //
-//   ConfigFlags flags;                                                         // --kubeconfig, --context, --master, --namespace
-//   std::vector<std::string> rest = flags.Parse(argc, argv).value();
-//   Result<ClientConfig> config = flags.Load();
+// Programs that take kubectl's flags use ConfigFlags (kube/client/config_flags.h).
 //
 // Thread safety: the functions may be called from many threads at once, as long as nobody changes the environment meanwhile.
 // Blocking: they read small files. A token file is read once here and again by the credentials.
@@ -82,26 +80,5 @@ KUBE_EXPORT Result<ClientConfig> ToClientConfig(const Kubeconfig& kubeconfig, co
 
 // The files that LoadConfig reads, in order. They need not exist.
 KUBE_EXPORT std::vector<std::string> KubeconfigFiles(const LoadOptions& options = {});
-
-// The standard flags that any program can take: --kubeconfig, --context, --master (or --server), --namespace (or -n), and the others of
-// kubectl: see Help().
-//
-// Thread safety: none. Lifetime: a plain object.
-class KUBE_EXPORT ConfigFlags {
- public:
-  LoadOptions options;
-
-  // Takes the standard flags out of the arguments, in the forms --flag=value and --flag value (one dash will do), up to "--"; gives back
-  // the others and "--" with what follows, without the program's name. Errors: kInvalid for a flag without its value or with a bad one;
-  // `options` are as before then.
-  Result<std::vector<std::string>> Parse(int argc, const char* const* argv);
-  Result<std::vector<std::string>> Parse(const std::vector<std::string>& arguments);
-  // For a program that reads its own flags: true where this was a standard one and `value` was taken.
-  bool Set(std::string_view name, std::string_view value);
-  // Lines for --help.
-  static std::string Help();
-
-  Result<ClientConfig> Load() const { return LoadConfig(options); }
-};
 
 }  // namespace kube

@@ -10,7 +10,7 @@ using kube::core::v1::ConfigMap, kube::core::v1::Namespace;
 
 int main(int argc, char** argv) {
   kube::ManagerFlags flags("greeter");  // --kubeconfig, --leader-elect, --metrics-bind-address ...: see --help
-  if (auto rest = flags.Parse(argc, argv); !rest) return flags.Fail(rest.error());
+  if (auto parsed = flags.Parse(argc, argv); !parsed) return flags.Fail(parsed.error());
   auto client = flags.NewClient();
   if (!client) return flags.Fail(client.error());
   kube::Manager manager(*client, flags.options);

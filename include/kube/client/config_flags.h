@@ -1,0 +1,92 @@
+// ConfigFlags: kubectl's flags for command line programs, and a main function that cannot forget an error.
+//
+//   int main(int argc, char** argv) {
+//     bool wide = false;
+//     kube::ConfigFlags flags("podtop");                                   // --kubeconfig, --context, --namespace ...
+//     flags.Add("wide", &wide, "print more columns");                      // the program's own, see kube/config/flags.h
+//     return flags.Run(argc, argv, [&](const Context& ctx, const Client& client) -> Result<void> {
+//       const Result<ObjectList<Pod>> pods = client.List<Pod>(ctx);
+//       if (!pods) return pods.error();                                    // "podtop: list pods: ...", exit code 1
+//       ...
+//       return {};
+//     });
+//   }
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kube/base/context.h"
+#include "kube/base/export.h"
+#include "kube/base/result.h"
+#include "kube/client/client.h"
+#include "kube/config/flags.h"
+#include "kube/config/load.h"
+
+namespace kube {
+
+// Thread safety: none. Lifetime: a plain object.
+// Blocking: Parse and NewClient read small files; Run blocks as long as its body does.
+class KUBE_EXPORT ConfigFlags : private FlagSet {
+ public:
+  // Without a name, that of argv[0].
+  ConfigFlags() = default;
+  explicit ConfigFlags(std::string program) : FlagSet(std::move(program)) {}
+
+  LoadOptions options;
+
+  // The program's own flags and arguments: see FlagSet.
+  using FlagSet::About;
+  using FlagSet::Add;
+  using FlagSet::Arguments;
+  using FlagSet::Call;
+  using FlagSet::Flag;
+  using FlagSet::Group;
+  using FlagSet::Interspersed;
+  using FlagSet::program;
+  using FlagSet::SetEnvironment;
+  using FlagSet::Usage;
+  using FlagSet::Version;
+
+  // Parses the command line, connects and calls `body(const Context&, const Client&)`, whose result is a Result<void> or, with an exit
+  // code, a Result<int>. Returns the exit code: 0; 2 for a command line that makes no sense; 1 for any other error, with a message on
+  // standard error. Answers --help and --version. SIGINT and SIGTERM stop the context; a body that then returns a cancelled error counts as
+  // success.
+  template <typename Body>
+  int Run(int argc, const char* const* argv, Body body, const Context& ctx = SignalContext()) {
+    return RunBody(argc, argv, ctx, [&body](const Context& context, const Client& client) -> Result<int> {
+      auto done = body(context, client);
+      if constexpr (std::is_same_v<decltype(done), Result<void>>) {
+        if (!done) return done.error();
+        return 0;
+      } else {
+        return done;
+      }
+    });
+  }
+
+  // For programs that do this step by step. Errors of Parse: as FlagSet::Parse; `options` are as before then.
+  Result<void> Parse(int argc, const char* const* argv);
+  Result<void> Parse(const std::vector<std::string>& arguments);
+  Result<ClientConfig> Load() const { return LoadConfig(options); }
+  Result<Client> NewClient(ClientOptions client_options = {}) const;
+  // A message, and the exit code: `if (!parsed) return flags.Fail(parsed.error());` prints the help if that was asked for.
+  using FlagSet::Fail;
+  // The text of --help.
+  std::string Help() const;
+
+  // For other sets of flags: these flags alone.
+  static void AddTo(FlagSet& flags, LoadOptions& options);
+  // Has the environment of the options, if they bring one.
+  static void UseEnvironmentOf(FlagSet& flags, const LoadOptions& options);
+
+ private:
+  using Body = std::function<Result<int>(const Context& ctx, const Client& client)>;
+  int RunBody(int argc, const char* const* argv, const Context& ctx, const Body& body);
+  FlagSet All(LoadOptions& to) const;
+};
+
+}  // namespace kube

@@ -1,0 +1,25 @@
+// kube::Main: the main function of a controller.
+//
+//   int main(int argc, char** argv) {
+//     return kube::Main(argc, argv, "greeter", [](kube::Manager& manager) -> kube::Result<void> {
+//       return manager.Add(kube::ControllerFor<Namespace>("greeter").Reconcile(...));
+//     });
+//   }
+//
+// It has the flags of ManagerFlags (--leader-elect, --kubeconfig, --print-rbac ...), --help and --version. A program with flags of its own
+// uses ManagerFlags::Run.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "kube/base/export.h"
+#include "kube/base/result.h"
+#include "kube/control/manager.h"
+
+namespace kube {
+
+// ManagerFlags(name).Run(argc, argv, setup): runs until SIGINT or SIGTERM and returns the exit code. The manager is destroyed before.
+KUBE_EXPORT int Main(int argc, const char* const* argv, std::string name, const std::function<Result<void>(Manager& manager)>& setup);
+
+}  // namespace kube
