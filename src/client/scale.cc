@@ -90,7 +90,10 @@ Result<Scale> Send(const Context& ctx, const Client& client, const Gvr& resource
   Result<Value> value = ParseJson(response->body);
   Result<Scale> scale = value ? ToCurrentForm(*std::move(value)) : value.error();
   if (!scale) return scale.error().WithContext("read the " + path.Describe());
-  if (call.verb != "get" && call.query.count("dryRun") == 0) internal::ReportMetadata(client.core(), ctx, resource, key, scale->metadata);
+  if (call.verb != "get" && call.query.count("dryRun") == 0) {
+    const internal::ResourceTarget written{.gvr = resource};
+    internal::ReportMetadata(client.core(), ctx, {written, call.verb, "scale"}, key, scale->metadata);
+  }
   return scale;
 }
 

@@ -102,8 +102,9 @@ Error OnlyMetadata() {
 
 // A write that answers with the object.
 Result<void> SendWrite(const ClientCore& core, const Context& ctx, const ResourceTarget& target, Call call, bool dry_run, void* answer) {
+  const WriteCall write{target, call.verb == "apply" ? "patch" : call.verb, call.path.subresource};
   Result<void> sent = SendForObject(core, ctx, target, std::move(call), {}, answer);
-  if (sent && !dry_run) ReportWrite(core, ctx, target, answer);
+  if (sent && !dry_run) ReportWrite(core, ctx, write, answer);
   return sent;
 }
 
@@ -236,7 +237,7 @@ Result<void> DeleteObject(const ClientCore& core, const Context& ctx, const Reso
   call.accept = AcceptFor(core, target.type, false, false);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
-  if (!options.dry_run) ReportDeletion(core, ctx, target.gvr, key, options, *response);
+  if (!options.dry_run) ReportDeletion(core, ctx, {target, "delete"}, key, options, *response);
   return {};
 }
 
@@ -252,7 +253,7 @@ Result<void> DeleteObjects(const ClientCore& core, const Context& ctx, const Res
   call.accept = AcceptFor(core, target.type, false, false);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
-  if (!options.dry_run) ReportDeletions(core, ctx, target.gvr, *response);
+  if (!options.dry_run) ReportDeletions(core, ctx, {target, "deletecollection"}, *response);
   return {};
 }
 
@@ -276,8 +277,9 @@ Result<void> CallSubresource(const ClientCore& core, const Context& ctx, const R
   if (!decoded) return decoded.error().WithContext(what);
   if (body != nullptr && !options.dry_run) {
     const meta::v1::ObjectMeta* metadata = MetadataOf(*answer_type, answer);
-    if (subresource == "eviction") ReportDeleting(core, ctx, target.gvr, key, {});
-    if (metadata != nullptr) ReportMetadata(core, ctx, target.gvr, key, *metadata);
+    const WriteCall write{target, verb, subresource};
+    if (subresource == "eviction") ReportDeleting(core, ctx, write, key, {});
+    if (metadata != nullptr) ReportMetadata(core, ctx, write, key, *metadata);
   }
   return {};
 }

@@ -34,15 +34,18 @@ bool IsGone(const meta::v1::ObjectMeta& metadata) {
   return !metadata.deletion_timestamp.IsZero() && metadata.finalizers.empty() && metadata.deletion_grace_period_seconds.value_or(0) == 0;
 }
 
-void Tell(WriteObserver& observer, Effect effect, const internal::ClientCore& core, const Gvr& gvr, const ObjectKey& key,
+void Tell(WriteObserver& observer, Effect effect, const internal::ClientCore& core, const internal::WriteCall& call, const ObjectKey& key,
           const meta::v1::ObjectMeta& metadata, std::optional<Map<String>> labels = {}) {
   observer.Wrote({.effect = effect,
-                  .gvr = gvr,
+                  .gvr = call.target.gvr,
                   .key = key,
                   .uid = metadata.uid,
                   .resource_version = metadata.resource_version,
                   .labels = std::move(labels),
-                  .client = core});
+                  .client = core,
+                  .verb = call.verb,
+                  .subresource = call.subresource,
+                  .kind = call.target.gvk.kind.view()});
 }
 
 // Nothing of an object but its metadata, which all kinds have in the same place; also of a list of them.
@@ -96,11 +99,12 @@ Context ObserveWrites(const Context& ctx, std::shared_ptr<WriteObserver> observe
 
 namespace internal {
 
-void ReportWrite(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const void* answer) {
+void ReportWrite(const ClientCore& core, const Context& ctx, const WriteCall& call, const void* answer) {
+  const ResourceTarget& target = call.target;
   const std::shared_ptr<WriteObserver> observer = ctx.Value<WriteObserver>();
   if (observer == nullptr) return;
   const auto tell = [&](const meta::v1::ObjectMeta& metadata) {
-    Tell(*observer, IsGone(metadata) ? Effect::kGone : Effect::kStored, core, target.gvr, KeyOf(metadata), metadata, metadata.labels);
+    Tell(*observer, IsGone(metadata) ? Effect::kGone : Effect::kStored, core, call, KeyOf(metadata), metadata, metadata.labels);
   };
   if (target.type == nullptr) {
     tell(static_cast<const DynamicObject*>(answer)->metadata());
@@ -109,14 +113,14 @@ void ReportWrite(const ClientCore& core, const Context& ctx, const ResourceTarge
   }
 }
 
-void ReportMetadata(const ClientCore& core, const Context& ctx, const Gvr& gvr, const ObjectKey& key,
+void ReportMetadata(const ClientCore& core, const Context& ctx, const WriteCall& call, const ObjectKey& key,
                     const meta::v1::ObjectMeta& metadata) {
   const std::shared_ptr<WriteObserver> observer = ctx.Value<WriteObserver>();
   if (observer == nullptr || metadata.resource_version.empty() || KeyOf(metadata) != key) return;
-  Tell(*observer, Effect::kStored, core, gvr, key, metadata);
+  Tell(*observer, Effect::kStored, core, call, key, metadata);
 }
 
-void ReportDeletion(const ClientCore& core, const Context& ctx, const Gvr& gvr, const ObjectKey& key, const DeleteOptions& options,
+void ReportDeletion(const ClientCore& core, const Context& ctx, const WriteCall& call, const ObjectKey& key, const DeleteOptions& options,
                     const HttpResponse& response) {
   const std::shared_ptr<WriteObserver> observer = ctx.Value<WriteObserver>();
   if (observer == nullptr) return;
@@ -125,19 +129,19 @@ void ReportDeletion(const ClientCore& core, const Context& ctx, const Gvr& gvr, 
   if (const std::optional<meta::v1::Status> status = SuccessIn(answer)) {
     object.metadata.uid = options.uid.empty() && status->details ? status->details->uid : String(options.uid);
     object.metadata.resource_version = String(options.resource_version);  // it was of this version
-    Tell(*observer, Effect::kGone, core, gvr, key, object.metadata);
+    Tell(*observer, Effect::kGone, core, call, key, object.metadata);
     return;
   }
   const Result<void> read = answer.protobuf ? DecodeProtobuf(Metadata::kType, &object, answer.body, MetadataAlone())
                                             : DecodeObject(&Metadata::kType, true, answer.type, answer.body, MetadataAlone(), &object);
   if (read && KeyOf(object.metadata) == key) {
-    Tell(*observer, IsGone(object.metadata) ? Effect::kGone : Effect::kDeleting, core, gvr, key, object.metadata);
+    Tell(*observer, IsGone(object.metadata) ? Effect::kGone : Effect::kDeleting, core, call, key, object.metadata);
   } else {
-    ReportDeleting(core, ctx, gvr, key, options.uid);
+    ReportDeleting(core, ctx, call, key, options.uid);
   }
 }
 
-void ReportDeletions(const ClientCore& core, const Context& ctx, const Gvr& gvr, const HttpResponse& response) {
+void ReportDeletions(const ClientCore& core, const Context& ctx, const WriteCall& call, const HttpResponse& response) {
   const std::shared_ptr<WriteObserver> observer = ctx.Value<WriteObserver>();
   if (observer == nullptr) return;
   const Unpacked answer = Unpack(response);
@@ -149,16 +153,16 @@ void ReportDeletions(const ClientCore& core, const Context& ctx, const Gvr& gvr,
   for (const Metadata& item : list) {
     meta::v1::ObjectMeta metadata = item.metadata;
     metadata.resource_version = {};
-    Tell(*observer, Effect::kDeleting, core, gvr, KeyOf(metadata), metadata);
+    Tell(*observer, Effect::kDeleting, core, call, KeyOf(metadata), metadata);
   }
 }
 
-void ReportDeleting(const ClientCore& core, const Context& ctx, const Gvr& gvr, const ObjectKey& key, std::string_view uid) {
+void ReportDeleting(const ClientCore& core, const Context& ctx, const WriteCall& call, const ObjectKey& key, std::string_view uid) {
   const std::shared_ptr<WriteObserver> observer = ctx.Value<WriteObserver>();
   if (observer == nullptr) return;
   meta::v1::ObjectMeta metadata;
   metadata.uid = String(uid);
-  Tell(*observer, Effect::kDeleting, core, gvr, key, metadata);
+  Tell(*observer, Effect::kDeleting, core, call, key, metadata);
 }
 
 }  // namespace internal

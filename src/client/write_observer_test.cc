@@ -38,8 +38,10 @@ class Notes : public WriteObserver {
       line += " ?";
     }
     lines.push_back(std::move(line));
+    requests.push_back(std::string(write.verb) + " " + std::string(write.kind) + " " + std::string(write.subresource));
   }
   std::vector<std::string> lines;
+  std::vector<std::string> requests;  // "patch Pod status"
 };
 
 class WriteObserverTest : public ::testing::Test {
@@ -78,6 +80,17 @@ TEST_F(WriteObserverTest, IsToldWhatTheServerStored) {
   expect([&] { return pods.Apply(ctx_, Web(), {.field_manager = "m"}).ok(); });
   expect([&] { return client_.Metadata<Pod>().Patch(ctx_, key_, Patch::Merge("{}")).ok(); });
   expect([&] { return client_.Resource(GvrOf<Pod>()).Patch(ctx_, key_, Patch::Merge("{}")).ok(); });
+}
+
+TEST_F(WriteObserverTest, IsToldWhatWasAskedFor) {
+  const auto pods = client_.Resource<Pod>();
+  const auto answer = [&](const char* body = kPodJson) { transport_->Answer(200, body); };
+  answer(), (void)pods.Create(ctx_, Web());
+  answer(), (void)pods.UpdateStatus(ctx_, Web());
+  answer(), (void)pods.Apply(ctx_, Web(), {.field_manager = "m"}, "status");
+  answer(), (void)client_.Resource(GvrOf<Pod>()).Patch(ctx_, key_, Patch::Merge("{}"));
+  answer(kDeletedJson), (void)pods.Delete(ctx_, key_);
+  EXPECT_THAT(notes_->requests, ElementsAre("create Pod ", "update Pod status", "patch Pod status", "patch  ", "delete Pod "));
 }
 
 TEST_F(WriteObserverTest, IsNotToldOfReadsDryRunsAndFailures) {

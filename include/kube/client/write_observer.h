@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
@@ -45,6 +46,10 @@ struct ObservedWrite {
   std::optional<Map<String>> labels{};  // as stored, where the answer says so
   // Who sent it: contexts may be used with clients of several servers.
   const internal::ClientCore& client;
+  // The request, as RBAC names it: "create", "update", "patch" (applies, too), "delete", "deletecollection".
+  std::string_view verb{};
+  std::string_view subresource{};  // empty: the object itself
+  std::string_view kind{};         // empty: not known
 };
 
 // Thread safety: called on the threads that write, before the verb returns; also from several at once. Must be quick and not throw.
