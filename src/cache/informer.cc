@@ -1,5 +1,7 @@
 #include "kube/cache/informer.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "cache/handler.h"
@@ -58,8 +60,18 @@ CacheStats InformerBase::Stats() const { return handle_->core().store()->Stats()
 const Gvr& InformerBase::gvr() const { return handle_->core().gvr(); }
 void InformerBase::Start(const Context& ctx) const { handle_->core().Start(ctx); }
 void InformerBase::Stop() const { handle_->core().Stop(); }
-Result<void> InformerBase::OnError(std::function<void(const Error&)> callback) const {
+Result<void> InformerBase::OnError(std::function<void(const Error&)> callback) const& {
   return handle_->core().SetOnError(std::move(callback));
+}
+Result<void> InformerBase::OnError(std::function<void(const Error&)> callback) && {
+  if (Result<void> held = CheckHeld("error callback"); !held) return held;
+  return handle_->core().SetOnError(std::move(callback));
+}
+Result<void> InformerBase::CheckHeld(std::string_view what) const {
+  if (handle_.use_count() > 1) return {};
+  return Error::Invalid(
+      fmt::format("the informer of {} ends with this expression, and its {} with it: keep the SharedInformer, or a lister of it, first",
+                  gvr().group_resource().ToString(), what));
 }
 Result<void> InformerBase::SetTransform(std::function<Result<void>(void*)> transform) const {
   return handle_->core().SetTransform(std::move(transform));

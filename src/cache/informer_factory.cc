@@ -31,13 +31,25 @@ class InformerFactory::Impl {
   const InformerFactoryOptions options;
   mutable Mutex mu;
   std::map<Key, std::weak_ptr<InformerHandle>> informers KUBE_GUARDED_BY(mu);
+  std::vector<std::shared_ptr<InformerHandle>> kept KUBE_GUARDED_BY(mu);  // see InformerFactoryOptions::keep
+  bool started KUBE_GUARDED_BY(mu) = false;
   bool shut_down KUBE_GUARDED_BY(mu) = false;
 };
 
 InformerFactory::InformerFactory(Client client, InformerFactoryOptions options)
-    : impl_(std::make_unique<Impl>(std::move(client), std::move(options))) {}
+    : impl_(std::make_shared<Impl>(std::move(client), std::move(options))) {}
+InformerFactory::InformerFactory(std::shared_ptr<Impl> impl) : impl_(std::move(impl)), view_(true) {}
 
-InformerFactory::~InformerFactory() { Shutdown(); }
+InformerFactory::~InformerFactory() {
+  if (!view_) Shutdown();
+}
+
+std::shared_ptr<InformerFactory> InformerFactory::View() { return std::shared_ptr<InformerFactory>(new InformerFactory(impl_)); }
+
+bool InformerFactory::shut_down() const {
+  MutexLock lock(impl_->mu);
+  return impl_->shut_down;
+}
 
 InformerOptions InformerFactory::defaults() const {
   return {.ns = impl_->options.ns,
@@ -61,11 +73,16 @@ std::shared_ptr<InformerHandle> InformerFactory::Find(const internal::ObjectForm
                                                                    .options = std::move(options),
                                                                    .metrics = impl_->options.metrics});
   if (impl_->shut_down) handle->core().Stop();
+  if (impl_->options.keep && !impl_->started && !impl_->shut_down) impl_->kept.push_back(handle);
   known = handle;
   return handle;
 }
 
 void InformerFactory::Start(const Context& ctx) {
+  {
+    MutexLock lock(impl_->mu);
+    impl_->started = true;
+  }
   for (const std::shared_ptr<InformerHandle>& handle : impl_->Living()) {
     MutexLock lock(impl_->mu);
     if (!impl_->shut_down) handle->core().Start(ctx);
@@ -86,6 +103,9 @@ void InformerFactory::Shutdown() {
     impl_->shut_down = true;
   }
   for (const std::shared_ptr<InformerHandle>& handle : impl_->Living()) handle->core().Stop();
+  std::vector<std::shared_ptr<InformerHandle>> kept;  // let go without the lock
+  MutexLock lock(impl_->mu);
+  kept.swap(impl_->kept);
 }
 
 std::vector<InformerStatus> InformerFactory::status() const {

@@ -170,8 +170,9 @@ class KUBE_EXPORT InformerBase {
   // Ends the watch and all handlers, and waits for them. Nothing can start it again.
   void Stop() const;
 
-  // Before Start. Errors: kInvalid after it.
-  Result<void> OnError(std::function<void(const Error&)> callback) const;
+  // Before Start. Errors: kInvalid after it, and on a temporary that nothing else holds.
+  Result<void> OnError(std::function<void(const Error&)> callback) const&;
+  Result<void> OnError(std::function<void(const Error&)> callback) &&;
 
   // For kube/control: what holds it.
   const std::shared_ptr<InformerHandle>& handle() const { return handle_; }
@@ -180,6 +181,8 @@ class KUBE_EXPORT InformerBase {
   explicit InformerBase(std::shared_ptr<InformerHandle> handle) : handle_(std::move(handle)) {}
   Result<HandlerRegistration> Add(Handler handler, HandlerOptions options) const;
   Result<void> SetTransform(std::function<Result<void>(void*)> transform) const;
+  // Errors: kInvalid if this handle is the only one, so that `what` would be lost with it.
+  Result<void> CheckHeld(std::string_view what) const;
   const std::shared_ptr<Store>& store() const;
 
  private:
@@ -226,17 +229,28 @@ class SharedInformer : public internal::InformerBase {
 
   Lister<T> lister() const { return Lister<T>(indexer(), gvr().group_resource(), handle()); }
   Indexer<T> indexer() const { return Indexer<T>(store()); }
-  // At any time, as Indexer::AddIndex.
-  Result<void> AddIndex(std::string name, std::function<std::vector<String>(const T&)> function) const {
+  // At any time, as Indexer::AddIndex. Errors also: kInvalid on a temporary that nothing else holds: `informers.For<T>().AddIndex(...)`
+  // works on a manager's informers, which live as long as the manager; elsewhere keep the informer first.
+  Result<void> AddIndex(std::string name, std::function<std::vector<String>(const T&)> function) const& {
     return indexer().AddIndex(std::move(name), std::move(function));
   }
-  // Changes every object before it is cached: to drop what nobody here reads. Before Start. Errors: kInvalid after it.
-  Result<void> Transform(std::function<Result<void>(T&)> transform) const {
+  Result<void> AddIndex(std::string name, std::function<std::vector<String>(const T&)> function) && {
+    if (Result<void> held = CheckHeld("index " + name); !held) return held;
+    return indexer().AddIndex(std::move(name), std::move(function));
+  }
+  // Changes every object before it is cached, to drop what is not read here. Before Start. Errors: kInvalid after it, and on a temporary
+  // as for AddIndex.
+  Result<void> Transform(std::function<Result<void>(T&)> transform) const& {
     return SetTransform([f = std::move(transform)](void* raw) {
       T& object = *static_cast<T*>(raw);
       internal::Unlent unlent(object);  // copies of what the cache holds stay cheap
       return f(object);
     });
+  }
+  Result<void> Transform(std::function<Result<void>(T&)> transform) && {
+    if (Result<void> held = CheckHeld("transform"); !held) return held;
+    const SharedInformer& informer = *this;
+    return informer.Transform(std::move(transform));
   }
 
  private:

@@ -9,8 +9,8 @@
 //   informers.WaitForSync(ctx);
 //
 // Thread safety: all functions may be called from many threads at once.
-// Lifetime: informers live as long as somebody holds them, a registration of theirs or a lister; the factory itself holds none. Its
-//   destructor shuts down.
+// Lifetime: an informer lives as long as a handle, a registration or a lister of it. With InformerFactoryOptions::keep, which a manager's
+//   factory has, the factory itself holds what was asked for before the first Start. Its destructor shuts down.
 #pragma once
 
 #include <chrono>
@@ -36,6 +36,8 @@ struct InformerFactoryOptions {
   bool share = true;
   bool watch_list = true;
   std::shared_ptr<MetricsSink> metrics{};
+  // The factory holds the informers that are asked for before its first Start, so that `informers.For<T>().AddIndex(...)` is not lost.
+  bool keep = false;
 };
 
 namespace internal {
@@ -99,6 +101,9 @@ class KUBE_EXPORT InformerFactory {
   // The same, how much memory their objects hold. Walks all objects: for a look now and then.
   std::vector<InformerMemory> memory() const;
 
+  // For kube/control: the same informers for those who may outlive this object. Its end shuts nothing down.
+  std::shared_ptr<InformerFactory> View();
+  bool shut_down() const;
   // For kube/control: the informers of a resource that are there, in any version; of one form, or of all of them.
   std::vector<std::shared_ptr<internal::InformerHandle>> Existing(const GroupResource& resource,
                                                                   const internal::ObjectForm* form = nullptr) const;
@@ -108,7 +113,9 @@ class KUBE_EXPORT InformerFactory {
   class Impl;
   std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, internal::ResourceTarget target,
                                                  InformerOptions options);
-  std::unique_ptr<Impl> impl_;
+  explicit InformerFactory(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+  const bool view_ = false;
 };
 
 }  // namespace kube
