@@ -50,7 +50,7 @@ kube::Result<kube::Changes> ApplyPlan(const kube::Context& ctx, const kube::Clie
     if (plan.route) desired.Want(*plan.route);
     if (options.caches.ingresses) desired.ReadFrom(*options.caches.ingresses);
     if (options.caches.routes) desired.ReadFrom(kHttpRoute, *options.caches.routes);
-    kube::Result<kube::Changes> changes = desired.Apply(ctx);
+    kube::Result<kube::Changes> changes = desired.TryApply(ctx);
     if (!changes) return changes.error();
     Append(all, *std::move(changes));
     return {};
@@ -69,7 +69,7 @@ kube::Result<kube::Changes> ApplyPlan(const kube::Context& ctx, const kube::Clie
   desired.template Manage<kube::core::v1::Service>();
   if (plan.service) desired.Want(*plan.service);
   if (options.caches.services) desired.ReadFrom(*options.caches.services);
-  kube::Result<kube::Changes> changes = desired.Apply(ctx);
+  kube::Result<kube::Changes> changes = desired.TryApply(ctx);
   if (!changes) return changes.error();
   const kube::ChildChange* service =
       plan.service ? changes->Find<kube::core::v1::Service>({workload.metadata.namespace_, plan.service->metadata.name}) : nullptr;

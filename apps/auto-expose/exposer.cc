@@ -170,7 +170,7 @@ struct Shared {
       const auto claims = [](const kube::Value& route) { return ClaimsOf(kube::DynamicObject(route)); };
       sources.push_back({"HTTPRoute", kHttpRoutes, *routes->indexer().store(), claims});
     }
-    return unreadable.Refresh(ctx, client, sources);
+    return unreadable.Refresh(ctx, client.Live(), sources);
   }
 
   // Once the caches are complete: who has an Ingress or a route now holds its claim. Later only grants count, so that nobody gets a claim
@@ -308,7 +308,7 @@ class KindExposer {
     }
     for (const Problem& problem : plan.problems) Warn(workload, problem);
 
-    const Result<kube::Changes> changes = ApplyPlan(ctx, shared_->client, workload, plan, Options(workload, blind || undecided));
+    const Result<kube::Changes> changes = ApplyPlan(ctx, shared_->client.Live(), workload, plan, Options(workload, blind || undecided));
     if (!changes) return changes.error();
     Result<Action> reported = Report(workload, plan, *changes);
     if (!reported) return reported;
@@ -319,7 +319,7 @@ class KindExposer {
 
   // Whether the server has a workload of this kind with this UID, or with this name of its children.
   Result<bool> HasOwner(const Context& ctx, const ObjectKey& child, const String& uid) const {
-    const kube::Client& live = shared_->client;
+    const kube::Client& live = shared_->client.Live();
     const auto found = live.Metadata(kube::GvrOf<T>()).List(ctx, {.ns = child.ns.str()});
     if (!found) return found.error();
     return std::any_of(found->items.begin(), found->items.end(), [&](const kube::meta::v1::PartialObjectMetadata& item) {
@@ -339,7 +339,7 @@ class KindExposer {
  private:
   // On the server. By a list: permission to watch is permission to list.
   Result<bool> IsThere(const Context& ctx, const ObjectKey& key, const String& uid) const {
-    const kube::Client& live = shared_->client;
+    const kube::Client& live = shared_->client.Live();
     const Result<kube::ObjectList<T>> found = live.List<T>(ctx, {.ns = key.ns.str(), .field_selector = "metadata.name=" + key.name.str()});
     if (!found) return found.error();
     return std::any_of(found->items.begin(), found->items.end(),
@@ -365,7 +365,7 @@ class KindExposer {
       }
       return false;
     };
-    const auto settle = [&](const kube::Gvr& gvr) { return SettleOrphan(ctx, shared_->client, gvr, child, owner, has_owner); };
+    const auto settle = [&](const kube::Gvr& gvr) { return SettleOrphan(ctx, shared_->client.Live(), gvr, child, owner, has_owner); };
     if (const Ptr<kube::DynamicObject> route = shared_->routes ? shared_->routes->indexer().Get(child) : nullptr;
         route != nullptr && IsOrphan(route->metadata())) {
       if (Result<void> r = settle(kHttpRoutes); !r) return r;
@@ -441,7 +441,7 @@ class KindExposer {
     const Workload plain = WorkloadOf(workload);
     const Settings& settings = shared_->settings;
     const ObjectKey key{workload.metadata.namespace_, String(ChildName(workload.metadata.name))};
-    const kube::Client& live = shared_->client;
+    const kube::Client& live = shared_->client.Live();
     std::vector<Problem> refused;
     const auto add = [&](std::vector<Problem> more) { refused.insert(refused.end(), more.begin(), more.end()); };
     // A child that cannot be decoded may be the workload's own: nothing is removed until it can be.
@@ -483,18 +483,19 @@ class KindExposer {
   }
   // Ingress and HTTPRoute, and the Service with them.
   Result<kube::Changes> RemoveChildren(const Context& ctx, const T& workload, bool with_service, const ApplyOptions& options) const {
-    kube::DesiredState<T> desired(shared_->client, workload, {.field_manager = kFieldManager, .name = kSet, .mapper = options.mapper});
+    kube::DesiredState<T> desired(shared_->client.Live(), workload,
+                                  {.field_manager = kFieldManager, .name = kSet, .mapper = options.mapper});
     desired.template Manage<Ingress>();
     if (options.routes) desired.Manage(kHttpRoute);
     if (with_service) desired.template Manage<Service>();
     if (options.caches.ingresses) desired.ReadFrom(*options.caches.ingresses);
     if (options.caches.routes) desired.ReadFrom(kHttpRoute, *options.caches.routes);
-    return desired.Apply(ctx);
+    return desired.TryApply(ctx);
   }
   // Whether the server may have put the class there itself. A role that cannot read classes does not know: the Ingress stays then.
   Result<bool> IsDefaultClass(const Context& ctx, const Ingress& ingress) const {
     if (!shared_->settings.ingress_class.empty() || !ingress.spec.ingress_class_name) return false;
-    const kube::Client& live = shared_->client;
+    const kube::Client& live = shared_->client.Live();
     const Result<kube::ObjectList<kube::networking::v1::IngressClass>> classes = live.List<kube::networking::v1::IngressClass>(ctx);
     if (!classes) return kube::IsForbidden(classes.error()) ? Result<bool>(true) : classes.error();
     return std::any_of(classes->items.begin(), classes->items.end(), [&](const kube::networking::v1::IngressClass& one) {
@@ -701,7 +702,6 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
                                  {.informer = LeanOptions(manager), .name = "services by name"})
       .template Watches<Ingress>([exposer](const Ingress& i) { return exposer->ByChild(i.metadata); },
                                  {.informer = LeanOptions(manager), .name = "ingresses by name", .optional = true})
-      .template Applies<Service, Ingress>()
       .Workers(options.workers);
   WatchRivals(builder, exposer, manager, *shared);
   if (options.settings.exposure == Exposure::kIngress && options.settings.ingress_class.empty() &&
@@ -748,7 +748,7 @@ Result<void> AddExposer(kube::Manager& manager, const ExposerOptions& options) {
       shared->namespaces.emplace(manager.informers().For<Namespace>(LeanOptions(manager)));
     }
   }
-  if (options.settings.exposure == Exposure::kGateway) shared->mapper.emplace(shared->client);
+  if (options.settings.exposure == Exposure::kGateway) shared->mapper.emplace(shared->client.Live());
   if (options.settings.deployments) {
     if (Result<void> r = AddKind<Deployment>(manager, shared, options); !r) return r;
   }

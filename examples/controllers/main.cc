@@ -44,7 +44,7 @@ class CopyReconciler {
     const ConfigMap& map = **found;
     for (const kube::Cause& cause : request.causes) std::cout << request.key << ": " << cause.ToString() << "\n";
 
-    kube::DesiredState desired(client_, map, {.field_manager = "copier", .name = "copy"});
+    kube::DesiredState desired(client_, map, "copier");
     desired.Manage<Secret>();
     if (map.metadata.labels.Get("copy") == "secret") {
       Secret secret;

@@ -12,7 +12,6 @@
 
 using kube::Action;
 using kube::Context;
-using kube::Request;
 using kube::Result;
 using kube::core::v1::ConfigMap;
 using kube::core::v1::Namespace;
@@ -20,26 +19,18 @@ using kube::core::v1::Namespace;
 // [main]
 int main(int argc, char** argv) {
   return kube::Main(argc, argv, "greeter", [](kube::Manager& manager) -> Result<void> {
-    const kube::Client client = manager.client();
-    const kube::Lister<Namespace> namespaces = manager.informers().For<Namespace>().lister();
-    return manager.Add(
-        kube::ControllerFor<Namespace>("greeter")
-            .Owns<ConfigMap>()
-            .Applies<ConfigMap>()  // what the reconciler does to them: for --print-rbac, and for the check at start
-            .Reconcile([namespaces, client](const Context& ctx, const Request& request) -> Result<Action> {
-              const Result<kube::Ptr<Namespace>> found = namespaces.Get(request.key);
-              if (!found) return Action::Done();
-              ConfigMap welcome;
-              welcome.metadata.name = "welcome";
-              welcome.metadata.namespace_ = request.key.name;
-              welcome.data["text"] = "Hello " + request.key.name.str();
-              const Result<kube::Changes> changes =
-                  kube::DesiredState(client, **found, {.field_manager = "greeter", .name = "welcome"}).Want(welcome).Apply(ctx);
-              if (!changes) return changes.error();
-              std::cout << request.key.name.str() + ": " + changes->Summary() + "\n" << std::flush;
-              if (Result<void> good = changes->ToResult(); !good) return good.error();
-              return Action::Done();
-            }));
+    const auto greet = [cached = manager.cached()](const Context& ctx, const Namespace& ns) -> Result<Action> {
+      ConfigMap welcome;
+      welcome.metadata.name = "welcome";
+      welcome.metadata.namespace_ = ns.metadata.name;
+      welcome.data["text"] = "Hello " + ns.metadata.name.str();
+      const Result<kube::Changes> changes = kube::DesiredState(cached, ns, "greeter").Want(welcome).Apply(ctx);
+      if (!changes) return changes.error();
+      std::cout << ns.metadata.name.str() + ": " + changes->Summary() + "\n" << std::flush;
+      return Action::Done();
+    };
+    // Owns: watched, cached, and in the role of --print-rbac.
+    return manager.Add(kube::ControllerFor<Namespace>("greeter").Owns<ConfigMap>().Reconcile(greet));
   });  // until SIGTERM
 }
 // [end]

@@ -51,12 +51,12 @@ Result<void> Children(const Context& ctx, const Client& client, const Deployment
   const Service service = ServiceFor(deployment);
   // [desired]
   DesiredState desired(client, deployment, {.field_manager = "auto-expose", .name = "expose"});
-  desired.Manage<Service, Ingress>();  // these are pruned where they are not wanted
+  desired.Manage<Service, Ingress>();  // these are pruned if they are not wanted
   desired.Want(service);
   Result<Changes> changes = desired.Apply(ctx);
-  if (!changes) return changes.error();
+  if (!changes) return changes.error();  // a child failed
   std::cout << changes->Summary() << "\n" << changes->ToString();
-  if (Result<void> r = changes->ToResult(); !r) return r;
+  if (Result<void> r = changes->ToResult(); !r) return r;  // conflicts, too
   // [end]
 
   // [dry-run]

@@ -12,7 +12,6 @@
 
 using kube::Action;
 using kube::Context;
-using kube::Request;
 using kube::Result;
 using kube::apps::v1::Deployment;
 using kube::core::v1::Service;
@@ -53,20 +52,14 @@ int main(int argc, char** argv) {
   return kube::Main(argc, argv, "expose", [](kube::Manager& manager) -> Result<void> {
     const kube::CachedClient cached = manager.cached();
 
-    // [listers]
+    // [events]
     const kube::EventRecorder events = manager.events("expose");
-    const kube::Lister<Service> services = manager.informers().For<Service>().lister();
-    const kube::Lister<Ingress> ingresses = manager.informers().For<Ingress>().lister();
     // [end]
     // [reconcile]
-    const auto reconcile = [=](const Context& ctx, const Request& request) -> Result<Action> {
-      const auto found = cached.Get<Deployment>(ctx, request.key);
-      if (!found) return kube::IsNotFound(found.error()) ? Result<Action>(Action::Done()) : found.error();
-      const Deployment& deployment = **found;
+    const auto reconcile = [=](const Context& ctx, const Deployment& deployment) -> Result<Action> {
       const Service service = ServiceFor(deployment);
-      kube::DesiredState desired(cached, deployment, {.field_manager = "tutorial", .name = "tutorial"});
+      kube::DesiredState desired(cached, deployment, "tutorial");
       desired.Manage<Service, Ingress>();
-      desired.ReadFrom(services).ReadFrom(ingresses);  // where all is right, nothing is sent
       if (deployment.metadata.annotations.Get("example.com/expose") != "false" && !service.spec.ports.empty()) {
         desired.Want(service).Want(IngressFor(deployment, service));
       }
@@ -74,14 +67,12 @@ int main(int argc, char** argv) {
       if (!changes) return changes.error();
       if (changes->Count(kube::ChildChange::Outcome::kConflict) > 0) {
         events.Event(deployment, kube::EventType::kWarning, "NameConflict", "Expose", changes->ToResult().error().message());
-        return Action::Done();  // when the other object goes, its watch says so
+        return Action::Done();  // the watch notices when the other object is deleted
       }
-      if (auto good = changes->ToResult(); !good) return good.error();
       if (changes->changed()) events.Event(deployment, kube::EventType::kNormal, "Exposed", "Expose", changes->Summary());
       return Action::Done();
     };
     // [end]
-    return manager.Add(
-        kube::ControllerFor<Deployment>("expose").Owns<Service>().Owns<Ingress>().Applies<Service, Ingress>().Reconcile(reconcile));
+    return manager.Add(kube::ControllerFor<Deployment>("expose").Owns<Service>().Owns<Ingress>().Reconcile(reconcile));
   });
 }

@@ -10,7 +10,6 @@
 
 using kube::Action;
 using kube::Context;
-using kube::Request;
 using kube::Result;
 using kube::apps::v1::Deployment;
 using kube::core::v1::Service;
@@ -38,23 +37,18 @@ int main(int argc, char** argv) {
     // [end]
 
     // [controller]
-    const auto reconcile = [=](const Context& ctx, const Request& request) -> Result<Action> {
-      const auto deployment = cached.Get<Deployment>(ctx, request.key);
-      if (!deployment) return kube::IsNotFound(deployment.error()) ? Result<Action>(Action::Done()) : deployment.error();
-      kube::DesiredState desired(cached, **deployment, {.field_manager = "tutorial", .name = "tutorial"});
-      const Service service = ServiceFor(**deployment);
-      desired.Manage<Service>();  // where none is wanted, none is left
+    const auto reconcile = [=](const Context& ctx, const Deployment& deployment) -> Result<Action> {
+      kube::DesiredState desired(cached, deployment, "tutorial");
+      const Service service = ServiceFor(deployment);
+      desired.Manage<Service>();  // if none is wanted, none is left
       if (!service.spec.ports.empty()) desired.Want(service);
       const auto changes = desired.Apply(ctx);
-      if (!changes) return changes.error();
-      std::cout << request.key.ToString() + ": " + changes->Summary() + "\n" << std::flush;
-      if (auto good = changes->ToResult(); !good) return good.error();  // tried again later
+      if (!changes) return changes.error();  // tried again later
+      std::cout << kube::KeyOf(deployment).ToString() + ": " + changes->Summary() + "\n" << std::flush;
       return Action::Done();
     };
-    return manager.Add(kube::ControllerFor<Deployment>("service")
-                           .Owns<Service>()     // a change of a Service is a matter of its Deployment
-                           .Applies<Service>()  // for --print-rbac
-                           .Reconcile(reconcile));
+    // Owns: a change of a Service is told as one of its Deployment.
+    return manager.Add(kube::ControllerFor<Deployment>("service").Owns<Service>().Reconcile(reconcile));
     // [end]
   });
 }

@@ -343,8 +343,7 @@ TEST_F(ManagerNeedsTest, WatchesAndWhatControllersDeclare) {
                       .Owns<Service>()
                       .Watches<Node>([](const Node&) { return std::vector<ObjectKey>(); })
                       .WatchesMetadata(GvrOf<Secret>(), [](const meta::v1::PartialObjectMetadata&) { return std::vector<ObjectKey>(); })
-                      .Applies<Service>()
-                      .WritesStatus()
+                      .MayWriteStatus()
                       .Reconcile(Nothing)));
   EXPECT_EQ(Rules(manager),
             "ClusterRole: {apiGroups: [''], resources: [nodes, secrets], verbs: [list, watch]}\n"
@@ -354,13 +353,26 @@ TEST_F(ManagerNeedsTest, WatchesAndWhatControllersDeclare) {
             "ClusterRole: {apiGroups: [apps], resources: [deployments/status], verbs: [patch]}\n");
 }
 
+TEST_F(ManagerNeedsTest, ChildrenOfKindsWithoutAStructAndThoseThatAreOnlyWatched) {
+  Manager manager(NewClient());
+  ASSERT_TRUE(manager.Add(ControllerFor("carts", {.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"})
+                              .Owns(Gvr{"shop.example.com", "v1", "items"})
+                              .WatchesOwned<Service>()
+                              .Reconcile(Nothing)));
+  EXPECT_EQ(Rules(manager),
+            "ClusterRole: {apiGroups: [''], resources: [services], verbs: [list, watch]}\n"
+            "ClusterRole: {apiGroups: [shop.example.com], resources: [carts], verbs: [list, watch]}\n"
+            "ClusterRole: {apiGroups: [shop.example.com], resources: [carts/finalizers], verbs: [update]}\n"
+            "ClusterRole: {apiGroups: [shop.example.com], resources: [items], verbs: [create, delete, get, list, patch, watch]}\n");
+}
+
 TEST_F(ManagerNeedsTest, ANamespaceOfTheManagerIsThatOfEverythingThatHasOne) {
   Manager manager(NewClient(), {.informers = {.ns = "shop"}});
   ASSERT_TRUE(manager.Add(ControllerFor<Deployment>("web")
                               .Watches<Node>([](const Node&) { return std::vector<ObjectKey>(); })
                               .Watches<Service>([](const Service&) { return std::vector<ObjectKey>(); }, {.informer = InformerOptions{}})
-                              .Writes<Secret>({"create"})
-                              .WritesFinalizers()
+                              .MayWrite<Secret>({"create"})
+                              .MayWriteFinalizers()
                               .Needs({.verbs = {"get"}, .path = "/metrics"})
                               .Reconcile(Nothing)));
   EXPECT_EQ(Rules(manager),
@@ -374,7 +386,7 @@ TEST_F(ManagerNeedsTest, WriteNamespacesNarrowAllButWatches) {
   Manager manager(NewClient(), {.write_namespaces = std::vector<std::string>{"blog", "shop"}});
   ASSERT_TRUE(manager.Add(ControllerFor<Deployment>("web")
                               .Watches<Node>([](const Node&) { return std::vector<ObjectKey>(); })
-                              .Applies<Service>()
+                              .MayApply<Service>()
                               .Needs({.resource = "nodes", .verbs = {"patch"}, .ns = ""})
                               .Needs({.verbs = {"get"}, .path = "/metrics"})
                               .Reconcile(Nothing)));
@@ -391,7 +403,7 @@ TEST_F(ManagerNeedsTest, WriteNamespacesNarrowAllButWatches) {
 
 TEST_F(ManagerNeedsTest, WithoutWriteNamespacesNothingIsWritten) {
   Manager manager(NewClient(), {.write_namespaces = std::vector<std::string>{}});
-  ASSERT_TRUE(manager.Add(ControllerFor<Deployment>("web").Applies<Service>().Reconcile(Nothing)));
+  ASSERT_TRUE(manager.Add(ControllerFor<Deployment>("web").MayApply<Service>().Reconcile(Nothing)));
   EXPECT_EQ(Rules(manager),
             "ClusterRole: {apiGroups: [''], resources: [services], verbs: [list]}\n"
             "ClusterRole: {apiGroups: [apps], resources: [deployments], verbs: [list, watch]}\n");

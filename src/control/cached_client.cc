@@ -48,14 +48,20 @@ std::string HowToAdd(const ResourceTarget& target) {
   return fmt::format(".Owns<{0}>() or .Watches<{0}>(...) to a controller, or informers.For<{0}>()", target.gvk.kind.view());
 }
 
+Result<DynamicObject> AsDynamic(const ObjectForm& form, const ObjectRef& object) {
+  return form.type() == nullptr ? *static_cast<const DynamicObject*>(object.get()) : ToDynamic(*form.type(), object.get());
+}
+
 }  // namespace
 
 class CachedClientCore::Impl {
  public:
   Impl(Client client, InformerFactory& informers, CachedClientOptions options)
       : client_(std::move(client)),
-        informers_(informers),
+        informers_(informers.View()),
         options_(std::move(options)),
+        clock_(options_.clock != nullptr ? options_.clock : Clock::Real()),
+        mapper_(client_),
         writes_(std::make_shared<WriteTracker>(client_, informers_,
                                                WriteTracker::Options{.enabled = options_.read_your_writes,
                                                                      .timeout = options_.wait_timeout,
@@ -79,14 +85,32 @@ class CachedClientCore::Impl {
     return chosen;
   }
 
+  // The informer that has all of a kind in `ns`, with all that DesiredState compares.
+  Handle FindWhole(const Gvr& gvr, std::string_view ns) const {
+    if (informers_->shut_down()) return nullptr;
+    for (const Handle& handle : informers_->Existing(gvr.group_resource())) {
+      const InformerCore& core = handle->core();
+      const std::string& own = core.options().ns;
+      if (core.gvr() != gvr || core.stopped() || !core.HasSynced() || Restricted(core.options())) continue;
+      if (core.form().type() == &meta::v1::PartialObjectMetadata::kType || !(own.empty() || own == ns)) continue;
+      return handle;
+    }
+    return nullptr;
+  }
+
   const Client client_;
-  InformerFactory& informers_;
+  const std::shared_ptr<InformerFactory> informers_;
   const CachedClientOptions options_;
+  const std::shared_ptr<Clock> clock_;
+  const RestMapper mapper_;
   const std::shared_ptr<WriteTracker> writes_;
 
  private:
   Result<Handle> Find(const Context& ctx, const ObjectForm& form, const ResourceTarget& target, std::string_view ns) {
-    std::vector<Handle> all = informers_.Existing(target.gvr.group_resource(), &form);
+    if (informers_->shut_down()) {
+      return Error(ErrorKind::kClosed, "the manager or InformerFactory of this CachedClient has been shut down: read with Live()");
+    }
+    std::vector<Handle> all = informers_->Existing(target.gvr.group_resource(), &form);
     std::erase_if(all, [&](const Handle& handle) { return handle->core().gvr() != target.gvr || handle->core().stopped(); });
     const auto covers = [&](const Handle& handle) {
       const std::string& own = handle->core().options().ns;
@@ -114,11 +138,11 @@ class CachedClientCore::Impl {
   }
 
   Result<Handle> Start(const Context& ctx, const ObjectForm& form, const ResourceTarget& target, const std::string& what) {
-    InformerOptions options = informers_.defaults();
+    InformerOptions options = informers_->defaults();
     if (target.namespaced == false) options.ns.clear();
     const std::string where = Where(options.ns);
     MutexLock lock(mu_);
-    Handle made = informers_.Find(form, target, std::move(options));
+    Handle made = informers_->Find(form, target, std::move(options));
     if (std::find(started_.begin(), started_.end(), made) != started_.end()) return made;
     Log().Info("Starting an informer for a read of a kind that nobody watches", {{"resource", what}, {"scope", where}});
     made->core().Start(Context::Background(ctx.clock()));
@@ -137,6 +161,32 @@ CachedClientCore::~CachedClientCore() = default;
 const Client& CachedClientCore::client() const { return impl_->client_; }
 const std::shared_ptr<WriteTracker>& CachedClientCore::writes() const { return impl_->writes_; }
 Context CachedClientCore::Writing(const Context& ctx) const { return impl_->writes_->Observed(ctx); }
+const std::shared_ptr<Clock>& CachedClientCore::clock() const { return impl_->clock_; }
+const RestMapper& CachedClientCore::mapper() const { return impl_->mapper_; }
+
+std::optional<CachedClientCore::Known> CachedClientCore::LookUp(const Context& ctx, const Gvr& gvr, const ObjectKey& key) const {
+  const Handle informer = impl_->FindWhole(gvr, key.ns.view());
+  if (informer == nullptr || !impl_->writes_->BeforeGet(ctx, informer->core(), key)) return std::nullopt;
+  const Result<ObjectRef> found = informer->core().store()->Read(key.ns.view(), key.name.view());
+  if (!found) return std::nullopt;
+  if (*found == nullptr) return Known{};
+  Result<DynamicObject> object = AsDynamic(informer->core().form(), *found);
+  if (!object) return std::nullopt;
+  return Known{*std::move(object)};
+}
+
+std::optional<std::vector<DynamicObject>> CachedClientCore::Select(const Context& ctx, const Gvr& gvr, std::string_view ns,
+                                                                   const Selector& selector) const {
+  const Handle informer = impl_->FindWhole(gvr, ns);
+  if (informer == nullptr || !impl_->writes_->BeforeList(ctx, informer->core(), ns)) return std::nullopt;
+  std::vector<DynamicObject> out;
+  for (const ObjectRef& found : informer->core().store()->Select(ns.empty() ? std::nullopt : std::optional(ns), selector)) {
+    Result<DynamicObject> object = AsDynamic(informer->core().form(), found);
+    if (!object) return std::nullopt;
+    out.push_back(*std::move(object));
+  }
+  return out;
+}
 
 Result<ObjectRef> CachedClientCore::Get(const Context& ctx, const ObjectForm& form, const ResourceTarget& target, const Handle& from,
                                         const ObjectKey& key) const {
@@ -161,7 +211,8 @@ Result<std::vector<ObjectRef>> CachedClientCore::List(const Context& ctx, const 
   if (!selector) return failed(selector.error().WithContext("label_selector"));
   if (options.index.empty() && !options.index_value.empty()) return failed(Error::Invalid("index_value without index: name the index too"));
   // A program that looks at one namespace means that one.
-  const std::string ns = options.ns.empty() && target.namespaced != false && from == nullptr ? impl_->informers_.defaults().ns : options.ns;
+  const std::string ns =
+      options.ns.empty() && target.namespaced != false && from == nullptr ? impl_->informers_->defaults().ns : options.ns;
   const Result<Handle> informer = impl_->Choose(ctx, form, target, from, ns);
   if (!informer) return failed(informer.error());
   InformerCore& core = (*informer)->core();

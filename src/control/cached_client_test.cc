@@ -4,9 +4,13 @@
 #include "cache/recording_test_util.h"
 #include "control/cached_test_util.h"
 #include "kube/api/apps/v1.h"
+#include "kube/base/fake_clock.h"
 #include "kube/base/log.h"
 #include "kube/control/create_or_update.h"
 #include "kube/control/desired_state.h"
+#include "kube/control/event_recorder.h"
+#include "kube/control/finalizers.h"
+#include "kube/control/status.h"
 
 namespace kube {
 namespace {
@@ -247,19 +251,137 @@ TEST_F(CachedClientTest, ReadsWaitForACacheThatIsNotComplete) {
   waiter.Join();
 }
 
-TEST_F(CachedClientTest, WhereAClientIsWantedItIsOne) {
-  const SharedInformer<Secret> informer = informers_->For<Secret>();
+// It would read past the caches without a word.
+static_assert(!std::is_convertible_v<CachedClient, Client>);
+static_assert(!std::is_convertible_v<const CachedClient&, const Client&>);
+
+TEST_F(CachedClientTest, HelpersTakeIt) {
+  const SharedInformer<Secret> secrets = informers_->For<Secret>();
+  const SharedInformer<core::v1::Service> services = informers_->For<core::v1::Service>();
   Sync();
-  const CachedClient cached = MakeCached();
+  const auto clock = std::make_shared<FakeClock>();
+  const CachedClient cached = MakeCached({.clock = clock});
   Secret secret = Named<Secret>("a");
   const Result<OperationResult> done = CreateOrUpdate(Patient(), cached, secret, [](Secret& s) { s.data["x"] = "1"; });
   ASSERT_TRUE(done) << done.error().ToString();
   EXPECT_EQ(*done, OperationResult::kCreated);
+  EXPECT_TRUE(cached.Get<Secret>(Patient(), {"default", "a"})) << "it reads its own write";
+  EXPECT_EQ(*CreateOrPatch(Patient(), cached, secret, [](Secret& s) { s.data["x"] = "2"; }), OperationResult::kUpdated);
+  EXPECT_EQ((*cached.Get<Secret>(Patient(), {"default", "a"}))->data.Get("x"), "2");
+
+  const auto finalizers = Finalizers<Secret>().Add("test.example.com/a", [](const Context&, const Secret&) { return Result<void>(); });
+  ASSERT_TRUE(finalizers.Run(Patient(), cached, secret)->proceed);
+  EXPECT_EQ((*cached.Get<Secret>(Patient(), {"default", "a"}))->metadata.finalizers.size(), 1U);
+
+  core::v1::Service service = Named<core::v1::Service>("web");
+  service.spec.ports.push_back({.port = 80});
+  StatusWriter<core::v1::Service> status(cached, cached.Create(Patient(), service).value());
+  clock->Advance(std::chrono::hours(1));
+  status.SetCondition({.type = "Ready", .status = "True", .reason = "Exposed"});
+  ASSERT_TRUE(status.Write(Patient()));
+  const Ptr<core::v1::Service> written = cached.Get<core::v1::Service>(Patient(), {"default", "web"}).value();
+  ASSERT_EQ(written->status.conditions.size(), 1U);
+  const auto now = std::chrono::floor<seconds>(clock->WallNow()).time_since_epoch().count();
+  EXPECT_EQ(written->status.conditions[0].last_transition_time.unix_seconds(), now) << "by the client's clock";
+
+  EventRecorder events(cached, {.controller = "test"});
+  events.Event(secret, EventType::kNormal, "Tested", "Test", "it works");
+  EXPECT_TRUE(events.Flush());
+}
+
+TEST_F(CachedClientTest, APassOfDesiredStateThatChangesNothingSendsNoRequest) {
+  const SharedInformer<Secret> secrets = informers_->For<Secret>();
+  const SharedInformer<DynamicObject> services = informers_->For(GvrOf<core::v1::Service>());
+  Sync();
+  const CachedClient cached = MakeCached();
   const ConfigMap owner = cached.Create(Patient(), Named<ConfigMap>("owner")).value();
-  const Result<Changes> changes =
-      DesiredState(cached, owner, {.field_manager = "test", .name = "set"}).Want(Named<Secret>("child")).Apply(Patient());
-  ASSERT_TRUE(changes) << changes.error().ToString();
-  EXPECT_EQ(changes->Summary(), "1 created");
+  DynamicObject service(GvkOf<core::v1::Service>(), {"", "web"});
+  ASSERT_TRUE(service.SetNested({"spec", "ports"}, Value::Array({Value::Object({{"port", 80}, {"protocol", "TCP"}})})));
+  const auto pass = [&](bool both) {
+    const int before = *requests_;
+    DesiredState desired(cached, owner, "set");
+    desired.Manage<Secret>().Manage(GvkOf<core::v1::Service>()).Want(Named<Secret>("a"));
+    if (both) desired.Want(Named<Secret>("b")).Want(service);
+    const Result<Changes> changes = desired.Apply(Patient());
+    const std::string summary = changes ? changes->Summary() : changes.error().ToString();
+    return summary + ", " + std::to_string(*requests_ - before) + " requests";
+  };
+  EXPECT_THAT(pass(true), HasSubstr("3 created, "));  // and asks once which kind Service is
+  EXPECT_EQ(pass(true), "3 unchanged, 0 requests");
+  EXPECT_EQ(pass(false), "2 pruned, 1 unchanged, 4 requests");  // each is read before it is deleted
+  EXPECT_EQ(pass(false), "1 unchanged, 0 requests");
+  ASSERT_TRUE(cached.Patch<Secret>(Patient(), {"default", "a"}, Patch::Merge(R"({"metadata":{"labels":null}})")));
+  EXPECT_THAT(pass(false), HasSubstr("1 updated, "));
+  EXPECT_EQ(pass(false), "1 unchanged, 0 requests");
+}
+
+TEST_F(CachedClientTest, DesiredStateAsksTheServerWhereNoCacheCanSay) {
+  const ConfigMap owner = client_->Create(Patient(), Named<ConfigMap>("owner")).value();
+  const SharedInformer<Secret> other = informers_->For<Secret>({.ns = "other"});
+  const SharedInformer<Secret> some = informers_->For<Secret>({.label_selector = "app=web"});
+  const SharedInformer<meta::v1::PartialObjectMetadata> light = informers_->ForMetadata<Secret>();
+  Sync();
+  const CachedClient cached = MakeCached();
+  const auto pass = [&] { return DesiredState(cached, owner, "set").Want(Named<Secret>("a")).Apply(Patient())->Summary(); };
+  EXPECT_EQ(pass(), "1 created");
+  const int before = *requests_;
+  EXPECT_EQ(pass(), "1 unchanged");
+  EXPECT_EQ(*requests_ - before, 2) << "a read and a list";
+  // One whose newest version cannot be decoded is not missing.
+  const SharedInformer<Secret> all = informers_->For<Secret>();
+  Sync();
+  all.indexer().store()->MarkUndecodable({.key = {"default", "a"}, .error = "data: expected an object, got a number"});
+  EXPECT_EQ(pass(), "1 unchanged");
+}
+
+TEST_F(CachedClientTest, ACopyThatOutlivesItsInformersAnswersWithAnError) {
+  std::optional<SharedInformer<Secret>> informer = informers_->For<Secret>();
+  Sync();
+  const CachedClient cached = MakeCached();
+  const CachedClient starting = MakeCached({.start_missing = true});
+  informers_.reset();
+  for (const bool held : {true, false}) {
+    if (!held) informer.reset();
+    for (const CachedClient& client : {cached, starting}) {
+      const Result<Ptr<Secret>> found = client.Get<Secret>(Patient(), {"default", "a"});
+      ASSERT_FALSE(found);
+      EXPECT_EQ(found.error().kind(), ErrorKind::kClosed) << found.error().ToString();
+      EXPECT_EQ(client.List<Secret>(Patient()).error().kind(), ErrorKind::kClosed);
+    }
+  }
+  // Writes go to the server, and DesiredState asks it.
+  const ConfigMap owner = cached.Create(Patient(), Named<ConfigMap>("owner")).value();
+  EXPECT_EQ(DesiredState(cached, owner, "set").Want(Named<Secret>("a")).Apply(Patient())->Summary(), "1 created");
+  EXPECT_EQ(cached.unseen_writes(), 0U);
+}
+
+TEST_F(CachedClientTest, AnIndexOnATemporaryIsAnErrorUnlessTheFactoryKeepsIt) {
+  const auto by_type = [](const Secret& secret) { return std::vector<String>{secret.type}; };
+  const Result<void> lost = informers_->For<Secret>().AddIndex("type", by_type);
+  ASSERT_FALSE(lost);
+  EXPECT_THAT(lost.error().ToString(), AllOf(HasSubstr("the informer of secrets ends with this expression"), HasSubstr("index type")));
+  EXPECT_FALSE(informers_->For<Secret>().Transform([](Secret&) { return Result<void>(); }));
+  EXPECT_FALSE(informers_->For<Secret>().OnError([](const Error&) {}));
+  const SharedInformer<Secret> held = informers_->For<Secret>();
+  EXPECT_TRUE(informers_->For<Secret>().AddIndex("type", by_type));
+
+  MakeFactory({.keep = true});
+  ASSERT_TRUE(informers_->For<Secret>().AddIndex("type", by_type));
+  ASSERT_TRUE(informers_->For<Secret>().Transform([](Secret& secret) {
+    secret.metadata.annotations = {};
+    return Result<void>();
+  }));
+  Sync();
+  const CachedClient cached = MakeCached();
+  Secret typed = Named<Secret>("typed");
+  typed.type = "example.com/t";
+  typed.metadata.annotations["x"] = "y";
+  ASSERT_TRUE(cached.Create(Patient(), typed));
+  const Result<std::vector<Ptr<Secret>>> found = cached.List<Secret>(Patient(), {.index = "type", .index_value = "example.com/t"});
+  ASSERT_THAT(Names(found), ElementsAre("typed"));
+  EXPECT_EQ((*found)[0]->metadata.annotations.size(), 0U);
+  EXPECT_FALSE(informers_->For<ConfigMap>().AddIndex("x", [](const ConfigMap&) { return std::vector<String>(); }))
+      << "after Start it keeps no more";
 }
 
 }  // namespace

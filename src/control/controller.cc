@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "cache/informer_core.h"
 #include "control/write_tracker.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
@@ -88,6 +89,7 @@ class Controller::Impl {
     for (const internal::WatchSpec& watch : spec_.watches) {
       if (Result<void> added = AddWatch(watch); !added) return added;
     }
+    if (spec_.reconcile_object.source) source_ = spec_.reconcile_object.source(*environment_.informers);
     Count("controller_runtime_reconcile_errors_total", 0);
     Count("controller_runtime_reconcile_panics_total", 0);
     Count("controller_runtime_terminal_reconcile_errors_total", 0);
@@ -259,14 +261,31 @@ class Controller::Impl {
 
   Result<Action> Call(const Context& ctx, const Request& request) {
     try {
-      return spec_.reconcile(ctx, request);
+      return spec_.reconcile_object.call ? CallWithObject(ctx, request.key) : spec_.reconcile(ctx, request);
     } catch (const std::exception& e) {
-      Count("controller_runtime_reconcile_panics_total");
-      return Error::Internal(fmt::format("the reconciler threw an exception: {}", e.what()));
+      return Threw(e.what());
     } catch (...) {
-      Count("controller_runtime_reconcile_panics_total");
-      return Error::Internal("the reconciler threw something that is no std::exception");
+      return Threw("something that is no std::exception");
     }
+  }
+  Error Threw(std::string_view what) const {
+    Count("controller_runtime_reconcile_panics_total");
+    return {ErrorKind::kUserCode, fmt::format("reconciler of controller {} threw: {}", spec_.name, what)};
+  }
+
+  Result<Action> CallWithObject(const Context& ctx, const ObjectKey& key) const {
+    internal::InformerCore& cache = source_->core();
+    const auto failed = [&](const Error& error) {
+      return error.WithContext(fmt::format("get {} {} from the cache", cache.gvr().group_resource().ToString(), key.ToString()));
+    };
+    if (!cache.HasSynced()) return failed(Error::Timeout("the cache is not complete yet"));
+    if (environment_.writes != nullptr) {
+      if (Result<void> seen = environment_.writes->BeforeGet(ctx, cache, key); !seen) return failed(seen.error());
+    }
+    const Result<internal::ObjectRef> found = cache.store()->Read(key.ns.view(), key.name.view());
+    if (!found) return failed(found.error());
+    if (*found == nullptr) return Action::Done();
+    return spec_.reconcile_object.call(ctx, found->get());
   }
 
   // Whether caches have yet to see what the last run wrote: the key comes again when they have, and no worker waits for that.
@@ -406,6 +425,7 @@ class Controller::Impl {
   const ControllerEnvironment environment_;
   const std::shared_ptr<Clock> clock_;
   WorkQueue<> queue_;
+  std::shared_ptr<internal::InformerHandle> source_;  // of spec_.reconcile_object; set by Start
   const String name_{spec_.name};
   // How keys that were put aside get back into the queue, as long as there is one.
   struct Resumes {
@@ -437,7 +457,7 @@ Controller::~Controller() = default;
 Result<std::unique_ptr<Controller>> Controller::Create(ControllerSpec spec, ControllerEnvironment environment) {
   if (spec.name.empty()) return Error::Invalid("a controller needs a name: ControllerFor<T>(\"...\")");
   const auto wrong = [&](std::string_view what) { return Error::Invalid(fmt::format("controller {}: {}", spec.name, what)); };
-  if (!spec.reconcile) return wrong("it has no reconciler");
+  if (!spec.reconcile && !spec.reconcile_object.call) return wrong("it has no reconciler");
   if (spec.watches.empty()) return wrong("it watches nothing, so nothing would ever be reconciled");
   if (spec.options.workers < 1) return wrong(fmt::format("{} workers; it needs at least one", spec.options.workers));
   if (environment.informers == nullptr) return wrong("ControllerEnvironment::informers is missing");

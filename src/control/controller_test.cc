@@ -410,7 +410,7 @@ TEST_F(ControllerTest, AnExceptionIsAnError) {
   });
   Start(ControllerFor<ConfigMap>("maps").Reconcile(script_.Function()));
   ASSERT_TRUE(Soon([&] { return controller_->status().queue.waiting == 1; }));
-  EXPECT_THAT(controller_->status().failing[0].last_result, HasSubstr("oops"));
+  EXPECT_EQ(controller_->status().failing[0].last_result, "error: reconciler of controller maps threw: oops");
   clock_->Advance(milliseconds(5));  // exactly: a longer step may cover the next delay too
   ASSERT_TRUE(WaitFor("m", 2));
   ASSERT_TRUE(Soon([&] { return controller_->status().queue.waiting == 1; }));
@@ -501,6 +501,83 @@ TEST_F(ControllerTest, WatchesComeAndGo) {
   Create(Map("last"));
   ASSERT_TRUE(WaitFor("last"));
   EXPECT_EQ(script_.Of("s").size(), 1U);
+}
+
+// ---- Reconcilers that are called with the object ----
+
+class ObjectReconcilerTest : public ControllerTest {
+ protected:
+  auto Note() {
+    return [this](const Context&, const ConfigMap& map) -> Result<Action> {
+      Add(map.metadata.name.str() + "=" + map.data.Get("a").str());
+      return Action::Done();
+    };
+  }
+  void Add(std::string text) {
+    MutexLock lock(mu_);
+    seen_.push_back(std::move(text));
+  }
+  std::vector<std::string> seen() const {
+    MutexLock lock(mu_);
+    return seen_;
+  }
+
+ private:
+  mutable Mutex mu_;
+  std::vector<std::string> seen_ KUBE_GUARDED_BY(mu_);
+};
+
+TEST_F(ObjectReconcilerTest, GetTheObjectAndAreNotCalledWithoutOne) {
+  ConfigMap map = Map("m");
+  map.data["a"] = "1";
+  map = Create(map);
+  Start(ControllerFor<ConfigMap>("maps").Reconcile(Note()));
+  ASSERT_TRUE(Soon([&] { return seen().size() == 1; }));
+  EXPECT_THAT(seen(), ElementsAre("m=1"));
+  map.data["a"] = "2";
+  ASSERT_TRUE(client_->Update(Patient(), map));
+  ASSERT_TRUE(Soon([&] { return seen().size() == 2; }));
+  ASSERT_TRUE(client_->Delete<ConfigMap>(Patient(), {"default", "m"}));
+  ASSERT_TRUE(Soon([&] { return controller_->status().runs == 3; }));
+  EXPECT_THAT(seen(), ElementsAre("m=1", "m=2"));
+  EXPECT_EQ(controller_->status().errors, 0U);
+}
+
+TEST_F(ObjectReconcilerTest, AReadThatFailsIsTriedAgainAndIsNoDeletion) {
+  ConfigMap map = Create(Map("m"));
+  const SharedInformer<ConfigMap> informer = informers_->For<ConfigMap>();
+  Start(ControllerFor<ConfigMap>("maps").Reconcile(Note()));
+  ASSERT_TRUE(Soon([&] { return seen().size() == 1; }));
+  informer.indexer().store()->MarkUndecodable({.key = {"default", "m"}, .error = "data: expected an object, got a number"});
+  controller_->Enqueue({"default", "m"});
+  ASSERT_TRUE(Soon([&] { return controller_->status().queue.waiting == 1; }));
+  ASSERT_EQ(controller_->status().failing.size(), 1U);
+  EXPECT_THAT(controller_->status().failing[0].last_result, HasSubstr("cannot be decoded: data: expected an object"));
+  EXPECT_EQ(seen().size(), 1U);
+  map.data["a"] = "2";
+  ASSERT_TRUE(client_->Update(Patient(), map));
+  ASSERT_TRUE(Soon([&] { return seen().size() == 2; }));
+  EXPECT_EQ(seen()[1], "m=2");
+}
+
+TEST_F(ObjectReconcilerTest, KindsWithoutAStruct) {
+  ConfigMap map = Map("m");
+  map.data["a"] = "1";
+  map = Create(map);
+  Start(ControllerFor("maps", {.gvr = GvrOf<ConfigMap>(), .kind = "ConfigMap"})
+            .Owns(GvrOf<Secret>())
+            .Reconcile([this](const Context&, const DynamicObject& object) -> Result<Action> {
+              Add(object.name().str() + "=" + object["data"]["a"].string_value().str());
+              return Action::Done();
+            }));
+  ASSERT_TRUE(Soon([&] { return seen().size() == 1; }));
+  EXPECT_THAT(seen(), ElementsAre("m=1"));
+  Secret secret;
+  secret.metadata.namespace_ = "default";
+  secret.metadata.name = "s";
+  ASSERT_TRUE(SetControllerReference(map, secret));
+  ASSERT_TRUE(client_->Create(Patient(), secret));
+  EXPECT_TRUE(Soon([&] { return seen().size() == 2; })) << "a change of its child";
 }
 
 // As when leadership is lost and won again: what was queued or cut off is there for the next run.

@@ -63,8 +63,12 @@ std::vector<std::pair<std::string, Value>> RefusedLists(const Error& error, cons
 
 class DesiredStateCore::Impl {
  public:
-  Impl(Client client, meta::v1::ObjectMeta owner, Gvk owner_gvk, DesiredStateOptions options)
-      : client_(std::move(client)), options_(std::move(options)), owner_(std::move(owner), std::move(owner_gvk), options_) {}
+  Impl(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner, Gvk owner_gvk,
+       DesiredStateOptions options)
+      : client_(std::move(client)),
+        cached_(std::move(cached)),
+        options_(std::move(options)),
+        owner_(std::move(owner), std::move(owner_gvk), options_) {}
 
   void Manage(ChildKind kind) {
     const auto same = [&](const ChildKind& k) { return k.gvk.group_kind() == kind.gvk.group_kind(); };
@@ -81,7 +85,8 @@ class DesiredStateCore::Impl {
   }
   void ReadFrom(const Gvk& gvk, ChildCache cache) { caches_[gvk] = std::move(cache); }
 
-  Result<Changes> Apply(const Context& ctx) {
+  Result<Changes> TryApply(const Context& outer) {
+    const Context ctx = cached_ != nullptr ? cached_->Writing(outer) : outer;
     if (Result<void> r = Check(); !r) return r.error().WithContext("apply the desired state of " + OwnerName());
     Changes changes{.dry_run = options_.dry_run};
     changes.owner_deleted = !owner_.metadata.deletion_timestamp.IsZero();
@@ -132,13 +137,23 @@ class DesiredStateCore::Impl {
       return ChildTarget{kind.gvk, kind.type, GvrOf(*kind.type), info.namespaced};
     }
     if (kind.gvk.kind.empty()) return Error::Invalid("a wanted object has no kind");
-    if (!options_.mapper) options_.mapper.emplace(client_);
+    if (!options_.mapper) options_.mapper = cached_ != nullptr ? cached_->mapper() : RestMapper(client_);
     Result<RestMapping> mapping = options_.mapper->ForKind(ctx, kind.gvk);
     if (!mapping) return mapping.error();
     return ChildTarget{mapping->gvk, nullptr, mapping->gvr, mapping->namespaced};
   }
   ResourceClient<DynamicObject> ClientFor(const ChildTarget& target) const {
     return client_.ResourceAt({.gvr = target.gvr, .gvk = target.gvk, .namespaced = target.namespaced});
+  }
+  // Nothing: no cache can say.
+  std::optional<CachedClientCore::Known> LookUp(const Context& ctx, const ChildTarget& target, const ObjectKey& key) const {
+    if (const ChildCache* cache = CacheFor(target.gvk); cache != nullptr && cache->get) return CachedClientCore::Known{cache->get(key)};
+    return cached_ != nullptr ? cached_->LookUp(ctx, target.gvr, key) : std::nullopt;
+  }
+  std::optional<std::vector<DynamicObject>> Select(const Context& ctx, const ChildTarget& target, std::string_view ns,
+                                                   const Selector& selector) const {
+    if (const ChildCache* cache = CacheFor(target.gvk); cache != nullptr && cache->list) return cache->list(ns, selector);
+    return cached_ != nullptr ? cached_->Select(ctx, target.gvr, ns, selector) : std::nullopt;
   }
   const ChildCache* CacheFor(const Gvk& gvk) const {
     const auto found = caches_.find(gvk);
@@ -168,8 +183,8 @@ class DesiredStateCore::Impl {
 
     Drift drift;
     bool known_missing = false;
-    if (const ChildCache* cache = CacheFor(target->gvk); cache != nullptr && cache->get) {
-      std::optional<DynamicObject> cached = cache->get(change.key);
+    if (std::optional<CachedClientCore::Known> known = LookUp(ctx, *target, change.key)) {
+      std::optional<DynamicObject>& cached = known->object;
       known_missing = !cached;
       if (cached && cached->deletion_timestamp().IsZero() && OwnershipOf(owner_, cached->metadata()).kind == Ownership::Kind::kOurs &&
           IsSettled(*target, *prepared, *cached, drift)) {
@@ -323,9 +338,8 @@ class DesiredStateCore::Impl {
     const Selector selector = Selector::FromLabels(owner_.Marks());
     const ResourceClient<meta::v1::PartialObjectMetadata> metadata = client_.Metadata(target->gvr);
     std::vector<meta::v1::ObjectMeta> left_over;
-    const ChildCache* cache = CacheFor(target->gvk);
-    if (cache != nullptr && cache->list) {
-      for (const DynamicObject& object : cache->list(ns, selector)) {
+    if (const std::optional<std::vector<DynamicObject>> known = Select(ctx, *target, ns, selector)) {
+      for (const DynamicObject& object : *known) {
         if (!IsLeftOver(object.metadata(), group_kind, keep)) continue;
         Result<meta::v1::PartialObjectMetadata> live = metadata.Get(ctx, object.key());
         if (live && IsLeftOver(live->metadata, group_kind, keep)) left_over.push_back(live->metadata);
@@ -374,6 +388,7 @@ class DesiredStateCore::Impl {
   }
 
   Client client_;
+  std::shared_ptr<const CachedClientCore> cached_;
   DesiredStateOptions options_;
   ChildOwner owner_;
   std::vector<ChildKind> kinds_;
@@ -381,8 +396,9 @@ class DesiredStateCore::Impl {
   std::map<Gvk, ChildCache> caches_;
 };
 
-DesiredStateCore::DesiredStateCore(Client client, meta::v1::ObjectMeta owner, Gvk owner_gvk, DesiredStateOptions options)
-    : impl_(std::make_unique<Impl>(std::move(client), std::move(owner), std::move(owner_gvk), std::move(options))) {}
+DesiredStateCore::DesiredStateCore(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner, Gvk owner_gvk,
+                                   DesiredStateOptions options)
+    : impl_(std::make_unique<Impl>(std::move(client), std::move(cached), std::move(owner), std::move(owner_gvk), std::move(options))) {}
 DesiredStateCore::~DesiredStateCore() = default;
 DesiredStateCore::DesiredStateCore(DesiredStateCore&&) noexcept = default;
 DesiredStateCore& DesiredStateCore::operator=(DesiredStateCore&&) noexcept = default;
@@ -390,6 +406,6 @@ DesiredStateCore& DesiredStateCore::operator=(DesiredStateCore&&) noexcept = def
 void DesiredStateCore::Manage(ChildKind kind) { impl_->Manage(std::move(kind)); }
 void DesiredStateCore::Want(ChildKind kind, Result<DynamicObject> child) { impl_->Want(std::move(kind), std::move(child)); }
 void DesiredStateCore::ReadFrom(const Gvk& gvk, ChildCache cache) { impl_->ReadFrom(gvk, std::move(cache)); }
-Result<Changes> DesiredStateCore::Apply(const Context& ctx) const { return impl_->Apply(ctx); }
+Result<Changes> DesiredStateCore::TryApply(const Context& ctx) const { return impl_->TryApply(ctx); }
 
 }  // namespace kube::internal

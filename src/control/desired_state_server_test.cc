@@ -55,7 +55,7 @@ class DesiredStateServerTest : public internal::ServerTest {
   }
   Changes Run(const DesiredState<Deployment>& state) {
     requests_->Take();
-    Result<Changes> changes = state.Apply(Patient());
+    Result<Changes> changes = state.TryApply(Patient());
     EXPECT_TRUE(changes) << changes.error().ToString();
     if (!changes) return {};
     EXPECT_EQ(requests_->TakeWrites(), changes->writes);
@@ -227,7 +227,7 @@ TEST_P(DesiredStateServerTest, AnObjectThatTookThePlaceOfAChildInBetweenIsRefuse
     ASSERT_TRUE(client_->Delete<Service>(Patient(), {String(ns_), "web"}));
     ASSERT_TRUE(client_->Create(Patient(), theirs));
   });
-  const Changes changes = state.Apply(Patient()).value();
+  const Changes changes = state.TryApply(Patient()).value();
   EXPECT_EQ(changes.Summary(), "1 unchanged, 1 failed") << changes.ToString();
   // Real servers say that a UID is immutable.
   ASSERT_TRUE(changes.children[0].error) << changes.ToString();
@@ -248,7 +248,7 @@ TEST_P(DesiredStateServerTest, AnObjectThatTookThePlaceOfANewChildInBetweenIsLef
     ASSERT_TRUE(client_->Delete<Service>(Patient(), {String(ns_), "web"}));
     ASSERT_TRUE(client_->Create(Patient(), theirs));
   });
-  const Changes changes = state.Apply(Patient()).value();
+  const Changes changes = state.TryApply(Patient()).value();
   EXPECT_EQ(changes.Summary(), "1 unchanged, 1 conflict") << changes.ToString();
   EXPECT_EQ(Get<Service>("web").metadata.labels.Get("team"), "red");
   EXPECT_FALSE(HasControllerReference(Get<Service>("web")));
@@ -290,7 +290,7 @@ TEST_P(DesiredStateServerTest, ASecondControllerThatAppearsInBetweenIsRefusedByT
   auto state = State();
   state.Want(internal::MakeService(ns_, "web"));
   requests_->Before("POST", [&] { ASSERT_TRUE(client_->Create(Patient(), theirs)); });
-  const Changes changes = state.Apply(Patient()).value();
+  const Changes changes = state.TryApply(Patient()).value();
   EXPECT_EQ(changes.Summary(), "1 conflict") << changes.ToString();
   EXPECT_TRUE(IsControlledBy(Get<Service>("web"), rival));
   EXPECT_EQ(Expose().Count(Outcome::kConflict), 1U);

@@ -37,7 +37,7 @@ class DesiredStateTest : public HelperTest {
   }
   Changes Run(const DesiredState<ConfigMap>& state) {
     requests_->Take();
-    Result<Changes> changes = state.Apply(Soon());
+    Result<Changes> changes = state.TryApply(Soon());
     EXPECT_TRUE(changes) << changes.error().ToString();
     return changes ? *changes : Changes();
   }
@@ -589,8 +589,34 @@ TEST_F(DesiredStateTest, AServerThatIsGoneIsAnErrorOfEachChild) {
   state.Want(MakeMap("a"));
   auto [ctx, cancel] = Context::Background().WithCancel();
   cancel.Cancel();
-  const Changes changes = state.Apply(ctx).value();
+  const Changes changes = state.TryApply(ctx).value();
   EXPECT_TRUE(IsCancelled(changes.ToResult().error()));
+  EXPECT_TRUE(IsCancelled(state.Apply(ctx).error()));
+}
+
+TEST_F(DesiredStateTest, ApplyFailsIfAChildFails) {
+  auto state = State();
+  state.Want(MakeMap("a")).Want(MakeMap(""));
+  const Result<Changes> changes = state.Apply(Soon());
+  ASSERT_FALSE(changes);
+  EXPECT_THAT(changes.error().ToString(), HasSubstr("has no name"));
+  EXPECT_TRUE(IsThere("a")) << "the others are applied all the same";
+  EXPECT_EQ(state.TryApply(Soon())->Summary(), "1 unchanged, 1 failed");
+}
+
+TEST_F(DesiredStateTest, AConflictIsNoErrorOfApply) {
+  Created(MakeMap("a"));
+  const Result<Changes> changes = State().Want(MakeMap("a")).Want(MakeMap("b")).Apply(Soon());
+  ASSERT_TRUE(changes) << changes.error().ToString();
+  EXPECT_EQ(changes->Summary(), "1 created, 1 conflict");
+}
+
+TEST_F(DesiredStateTest, OneNameIsFieldManagerAndSet) {
+  ASSERT_TRUE(DesiredState(*client_, owner_, "greeter").Want(MakeMap("a")).Apply(Soon()));
+  const ConfigMap made = Get("a");
+  EXPECT_EQ(made.metadata.labels.Get("kubexx.dev/set"), "greeter");
+  ASSERT_EQ(made.metadata.managed_fields.size(), 1U);
+  EXPECT_EQ(made.metadata.managed_fields[0].manager, "greeter");
 }
 
 TEST_F(DesiredStateTest, ItReadsWellInOneExpression) {

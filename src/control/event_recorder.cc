@@ -8,6 +8,7 @@
 #include "control/host_identity.h"
 #include "kube/base/log.h"
 #include "kube/client/client.h"
+#include "kube/control/cached_client.h"
 
 namespace kube {
 namespace {
@@ -30,6 +31,15 @@ EventRecorder& EventRecorder::operator=(const EventRecorder&) = default;
 EventRecorder& EventRecorder::operator=(EventRecorder&&) noexcept = default;
 EventRecorder::~EventRecorder() = default;
 
+namespace {
+EventRecorderOptions OnClockOf(const CachedClient& client, EventRecorderOptions options) {
+  if (options.clock == nullptr) options.clock = client.shared_core()->clock();
+  return options;
+}
+}  // namespace
+
+EventRecorder::EventRecorder(const CachedClient& client, EventRecorderOptions options)
+    : EventRecorder(client.Live(), OnClockOf(client, std::move(options))) {}
 EventRecorder::EventRecorder(const Client& client, EventRecorderOptions options)
     : controller_(options.controller),
       instance_(options.instance.empty() ? DefaultInstance(options.controller) : options.instance.substr(0, kMaxInstance)) {

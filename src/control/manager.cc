@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/access_audit.h"
 #include "control/debug_endpoint.h"
 #include "control/debug_report.h"
 #include "control/health.h"
@@ -40,8 +41,9 @@ class Manager::Impl {
       : client_(std::move(client)),
         options_(std::move(options)),
         metrics_(options_.metrics ? options_.metrics : std::make_shared<serve::MetricsRegistry>()),
-        informers_(client_, WithMetrics(options_.informers)),
-        cached_(client_, informers_, WithMetrics(options_.cached)) {
+        clock_(options_.clock ? options_.clock : Clock::Real()),
+        informers_(client_, Kept(WithMetrics(options_.informers))),
+        cached_(client_, informers_, OnClock(WithMetrics(options_.cached))) {
     healthz_.Add("ping", [] { return Result<void>(); });
     collector_ = metrics_->AddCollector([this](MetricsSink& sink) { CollectCaches(sink); });
   }
@@ -61,7 +63,7 @@ class Manager::Impl {
     }
     if (started_) return Error::Invalid(fmt::format("controller {} comes too late: the manager runs already", spec.name));
     Result<std::unique_ptr<Controller>> made =
-        Controller::Create(std::move(spec), {.informers = &informers_, .metrics = metrics_, .writes = cached_.writes()});
+        Controller::Create(std::move(spec), {.informers = &informers_, .metrics = metrics_, .clock = clock_, .writes = cached_.writes()});
     if (!made) return made.error();
     controllers_.push_back(*std::move(made));
     Controller* const controller = controllers_.back().get();
@@ -79,6 +81,9 @@ class Manager::Impl {
   }
 
   Result<void> Run(const Context& ctx) {
+    if (ctx.clock() != clock_) {
+      return Error::Invalid("the context of Run has another clock than the manager: set ManagerOptions::clock to it");
+    }
     if (started_.exchange(true)) return Error::Invalid("a manager runs once");
     if (options_.print_rbac) {
       const std::string yaml = kube::RbacYaml(needs(), *options_.print_rbac);
@@ -96,7 +101,7 @@ class Manager::Impl {
       (void)WaitUntil(stopping_, mu_, changed_, done);
       if (!result_) {
         const std::optional<std::chrono::nanoseconds> grace = Grace();
-        const Context limit = Context::Background(ctx.clock());
+        const Context limit = Context::Background(clock_);
         (void)WaitUntil(grace ? limit.WithTimeout(*grace) : limit, mu_, changed_, done);
       }
       if (!result_) return Unfinished();
@@ -182,7 +187,7 @@ class Manager::Impl {
 
   EventRecorder events(std::string controller) {
     MutexLock lock(mu_);
-    if (!events_) events_.emplace(client_, EventRecorderOptions{.controller = controller, .metrics = metrics_});
+    if (!events_) events_.emplace(client_, EventRecorderOptions{.controller = controller, .metrics = metrics_, .clock = clock_});
     return events_->For(std::move(controller));
   }
 
@@ -212,7 +217,7 @@ class Manager::Impl {
   std::string DebugJson() const {
     std::vector<ControllerStatus> controllers;
     for (const auto& controller : controllers_) controllers.push_back(controller->status(internal::DebugQuery().most()));
-    return internal::DebugReport(controllers, informers_.status(), is_leader(), Clock::Real()->WallNow());
+    return internal::DebugReport(controllers, informers_.status(), is_leader(), clock_->WallNow());
   }
 
   bool is_leader() const {
@@ -229,6 +234,7 @@ class Manager::Impl {
   const Client client_;
   const ManagerOptions options_;
   const std::shared_ptr<serve::MetricsRegistry> metrics_;
+  const std::shared_ptr<Clock> clock_;
   InformerFactory informers_;
   const CachedClient cached_;
   std::vector<std::unique_ptr<Controller>> controllers_;
@@ -246,6 +252,15 @@ class Manager::Impl {
   template <typename Options>
   Options WithMetrics(Options options) const {
     if (!options.metrics) options.metrics = metrics_;
+    return options;
+  }
+
+  CachedClientOptions OnClock(CachedClientOptions options) const {
+    if (!options.clock) options.clock = clock_;
+    return options;
+  }
+  static InformerFactoryOptions Kept(InformerFactoryOptions options) {
+    options.keep = true;
     return options;
   }
 
@@ -346,7 +361,7 @@ class Manager::Impl {
       sink.Set("kubexx_cache_pending_notifications", labels, sum.pending);
     }
     MutexLock lock(bytes_mu_);
-    const Clock::TimePoint now = Clock::Real()->Now();
+    const Clock::TimePoint now = clock_->Now();
     if (!bytes_at_ || now - *bytes_at_ >= kBytesAge) {
       bytes_.clear();
       for (const InformerMemory& memory : informers_.memory()) {
@@ -415,12 +430,14 @@ class Manager::Impl {
     if (Result<void> serving = servers_.Start(); !serving) return serving;
     const Context ctx = stopping_;
     if (Result<void> allowed = CheckAccess(ctx); !allowed) return allowed;
+    audit_->Declare(needs());
+    informers_.Start(ctx);  // what the program asked for; those of watches end with their watch
     for (const auto& controller : controllers_) {
       if (Result<void> started = controller->Start(); !started) return started;
     }
     informers_.Start(ctx);
     for (const Runnable& runnable : runnables_) {
-      if (!runnable.needs_leader) threads_.push_back(Start("runnable " + runnable.name, runnable.name, ctx, runnable.run));
+      if (!runnable.needs_leader) threads_.push_back(Start(runnable, ctx));
     }
     for (const auto& controller : controllers_) {
       if (!controller->needs_leader()) threads_.push_back(Start(*controller, ctx));
@@ -480,7 +497,7 @@ class Manager::Impl {
   void Lead(const Context& ctx) {
     std::deque<Thread> threads;
     for (const Runnable& runnable : runnables_) {
-      if (runnable.needs_leader) threads.push_back(Start("runnable " + runnable.name, runnable.name, ctx, runnable.run));
+      if (runnable.needs_leader) threads.push_back(Start(runnable, ctx));
     }
     for (const auto& controller : controllers_) {
       if (controller->needs_leader()) threads.push_back(Start(*controller, ctx));
@@ -489,8 +506,13 @@ class Manager::Impl {
     for (Thread& thread : threads) thread.Join();
   }
 
+  Thread Start(const Runnable& runnable, const Context& ctx) {
+    const std::string part = "runnable " + runnable.name;
+    return Start(part, runnable.name, audit_->Watch(ctx, part, std::nullopt), runnable.run);
+  }
   Thread Start(Controller& controller, const Context& ctx) {
-    return Start("controller " + controller.name(), controller.name(), ctx,
+    return Start("controller " + controller.name(), controller.name(),
+                 audit_->Watch(ctx, "controller " + controller.name(), controller.watches().front().gvr),
                  [&controller](const Context& run) { return controller.Run(run); });
   }
   Thread Start(const std::string& part, const std::string& name, const Context& ctx,
@@ -503,9 +525,9 @@ class Manager::Impl {
       try {
         result = run(ctx);
       } catch (const std::exception& e) {
-        result = Error::Internal(fmt::format("it threw an exception: {}", e.what()));
+        result = Error(ErrorKind::kUserCode, fmt::format("it threw: {}", e.what()));
       } catch (...) {
-        result = Error::Internal("it threw something that is no std::exception");
+        result = Error(ErrorKind::kUserCode, "it threw something that is no std::exception");
       }
       counted->reset();
       if (result || ctx.stopped()) return;
@@ -523,9 +545,10 @@ class Manager::Impl {
     return {};
   }
 
-  Context stopping_ = Context::Background();
+  const std::shared_ptr<internal::AccessAudit> audit_ = std::make_shared<internal::AccessAudit>(client_);
+  Context stopping_ = Context::Background(clock_);
   CancelSource stop_ = [this] {
-    auto [ctx, cancel] = Context::Background().WithCancel();
+    auto [ctx, cancel] = Context::Background(clock_).WithCancel();
     stopping_ = ctx;
     return std::move(cancel);
   }();

@@ -73,7 +73,7 @@ class ManagerRealTest : public ServerTest {
 ControllerSpec CopyController(const Client& client, Manager& manager, std::atomic<int>& done) {
   const Lister<Deployment> deployments = manager.informers().For<Deployment>().lister();
   const EventRecorder events = manager.events("copier");
-  return ControllerFor<Deployment>("copier").Owns<Secret>().Applies<Secret>().WritesStatus().WritesFinalizers().Reconcile(
+  return ControllerFor<Deployment>("copier").Owns<Secret>().MayWriteStatus().MayWriteFinalizers().Reconcile(
       [client, deployments, events, &done](const Context& ctx, const Request& request) -> Result<Action> {
         const Result<Ptr<Deployment>> found = deployments.Get(request.key);
         if (!found || (*found)->metadata.labels.Get("copy") != "yes") return Action::Done();
@@ -182,6 +182,50 @@ TEST_P(ManagerRealTest, WithThePrintedRolesItWorksAndWithoutThemItSaysWhatIsMiss
   }));
   EXPECT_TRUE(running.Stop());
   EXPECT_THAT(manager.StillRunning(), IsEmpty());
+}
+
+// The program of the README: Owns<U>() is all that it declares.
+TEST_P(ManagerRealTest, OwnsDeclaresAllThatDesiredStateNeeds) {
+  const Client client = ClientOf(TokenOf("greeter"));
+  Manager manager(client, {.preflight = Preflight::kFail});
+  const auto greet = [cached = manager.cached()](const Context& ctx, const core::v1::Namespace& ns) -> Result<Action> {
+    ConfigMap welcome;
+    welcome.metadata.name = "welcome";
+    welcome.metadata.namespace_ = ns.metadata.name;
+    if (ns.metadata.labels.Get("quiet") != "yes") welcome.data["text"] = "Hello " + ns.metadata.name.str();
+    DesiredState desired(cached, ns, "greeter");
+    desired.Manage<ConfigMap>();
+    if (ns.metadata.labels.Get("greet") == "yes") desired.Want(welcome);
+    auto changes = desired.Apply(ctx);
+    if (!changes) return changes.error();
+    return Action::Done();
+  };
+  ASSERT_TRUE(manager.Add(ControllerFor<core::v1::Namespace>("greeter")
+                              .For({.when = MatchesLabels("mine=" + ns_)})  // servers are shared with other tests
+                              .Owns<ConfigMap>()
+                              .Reconcile(greet)));
+  Apply(manager.RbacYaml({.name = ns_ + "-greeter", .service_account = "greeter", .service_account_namespace = ns_}));
+  ASSERT_TRUE(Eventually([&] {
+    const Result<AccessReport> report = ReviewAccess(Patience(), client, manager.needs());
+    return report && !report->unknown && report->missing.empty();
+  }));
+  const auto label = [&](const std::string& labels) {
+    const Patch patch = Patch::Merge(R"({"metadata":{"labels":{"mine":")" + ns_ + R"(",)" + labels + "}}}");
+    ASSERT_TRUE(admin_->Patch<core::v1::Namespace>(Patience(), {"", String(ns_)}, patch));
+  };
+  const auto text = [&]() -> std::string {
+    const Result<ConfigMap> map = admin_->Get<ConfigMap>(Patience(), {String(ns_), "welcome"});
+    return map ? map->data.Get("text").str() : IsNotFound(map.error()) ? "none" : map.error().ToString();
+  };
+  label(R"("greet":"yes")");
+  RunningManager running(manager);
+  EXPECT_TRUE(Eventually([&] { return text() == "Hello " + ns_; })) << manager.DebugJson();
+  label(R"("quiet":"yes")");
+  EXPECT_TRUE(Eventually([&] { return text().empty(); })) << "applied: " << manager.DebugJson();
+  label(R"("greet":"no")");
+  EXPECT_TRUE(Eventually([&] { return text() == "none"; })) << "pruned: " << manager.DebugJson();
+  EXPECT_TRUE(manager.controller("greeter")->status().failing.empty()) << manager.DebugJson();
+  EXPECT_TRUE(running.Stop());
 }
 
 TEST_P(ManagerRealTest, WhatIsGrantedLateIsUsedWithoutARestart) {

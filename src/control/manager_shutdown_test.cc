@@ -115,9 +115,9 @@ TEST_F(ManagerShutdownTest, TheDestructorWaitsForWhatStillRuns) {
   EXPECT_TRUE(destroyed);
 }
 
-TEST_F(ManagerShutdownTest, TheTimeIsThatOfTheContextsClock) {
+TEST_F(ManagerShutdownTest, TheTimeIsThatOfTheManagersClock) {
   const auto clock = std::make_shared<FakeClock>();
-  Manager manager(*client_, {.graceful_shutdown_timeout = seconds(25)});
+  Manager manager(*client_, {.clock = clock, .graceful_shutdown_timeout = seconds(25)});
   ASSERT_TRUE(manager.Add(StuckRunnable(true)));
   auto [ctx, cancel] = Context::Background(clock).WithCancel();
   std::optional<Result<void>> ran;

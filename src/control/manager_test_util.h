@@ -72,8 +72,8 @@ class ManagerServerTest : public ::testing::Test {
 // Runs a manager on a thread until the end of its scope, or Stop.
 class RunningManager {
  public:
-  explicit RunningManager(Manager& manager)
-      : stop_(Context::Background().WithCancel()), thread_("runner", [this, &manager] { result_ = manager.Run(stop_.first); }) {}
+  explicit RunningManager(Manager& manager, const Context& ctx = Context::Background())
+      : stop_(ctx.WithCancel()), thread_("runner", [this, &manager] { result_ = manager.Run(stop_.first); }) {}
   ~RunningManager() { (void)Stop(); }
   Result<void> Stop() {
     stop_.second.Cancel();

@@ -60,8 +60,8 @@ std::size_t WriteTracker::Hash::operator()(const Object& object) const {
   return CombineHash(HashTexts(object.resource.group, object.resource.resource), HashTexts(object.key.ns, object.key.name));
 }
 
-WriteTracker::WriteTracker(const Client& client, InformerFactory& informers, Options options)
-    : client_(client.shared_core()), informers_(informers), options_(std::move(options)) {}
+WriteTracker::WriteTracker(const Client& client, std::shared_ptr<InformerFactory> informers, Options options)
+    : client_(client.shared_core()), informers_(std::move(informers)), options_(std::move(options)) {}
 
 WriteTracker::~WriteTracker() = default;
 
@@ -178,7 +178,7 @@ std::size_t WriteTracker::holds() const {
 // ---- What caches have seen ----
 
 std::vector<std::shared_ptr<InformerHandle>> WriteTracker::Covering(const Object& object) const {
-  std::vector<std::shared_ptr<InformerHandle>> informers = informers_.Existing(object.resource);
+  std::vector<std::shared_ptr<InformerHandle>> informers = informers_->Existing(object.resource);
   std::erase_if(informers, [&](const auto& informer) {
     const InformerCore& core = informer->core();
     return core.stopped() || !(core.HasSynced() || core.started()) || !Covers(core.options(), object.key);

@@ -37,7 +37,7 @@ struct Writer {
 };
 
 // Thread safety: all functions from any thread; HoldBack for one writer on one at a time.
-// Lifetime: shared by clients, controllers and the contexts of reconcilers. The informers have to live as long as it is used.
+// Lifetime: shared by clients, controllers and the contexts of reconcilers; may outlive the factory.
 class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
  public:
   struct Options {
@@ -46,7 +46,7 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
     std::size_t most = 10'000;
     std::shared_ptr<MetricsSink> metrics{};
   };
-  WriteTracker(const Client& client, InformerFactory& informers, Options options);
+  WriteTracker(const Client& client, std::shared_ptr<InformerFactory> informers, Options options);
   ~WriteTracker();
 
   // A child of `ctx` whose writes are this writer's, and whose cached reads see them.
@@ -107,7 +107,7 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   void Observe(const Record& record, Clock::Duration waited) const;
 
   const std::shared_ptr<const ClientCore> client_;
-  InformerFactory& informers_;
+  const std::shared_ptr<InformerFactory> informers_;  // a view
   const Options options_;
 
   mutable Mutex mu_;

@@ -64,8 +64,8 @@ void Say(const std::string& line) {
 
 class WidgetReconciler {
  public:
-  WidgetReconciler(CachedClient client, Lister<ConfigMap> maps, bool desired_state, std::size_t count, CancelSource all)
-      : client_(std::move(client)), maps_(std::move(maps)), desired_state_(desired_state), count_(count), all_(std::move(all)) {}
+  WidgetReconciler(CachedClient client, bool desired_state, std::size_t count, CancelSource all)
+      : client_(std::move(client)), desired_state_(desired_state), count_(count), all_(std::move(all)) {}
 
   Result<Action> Reconcile(const Context& ctx, const Request& request) {
     const Result<Ptr<Widget>> found = client_.Get<Widget>(ctx, request.key);
@@ -114,8 +114,7 @@ class WidgetReconciler {
   }
 
   Result<void> ApplyChild(const Context& ctx, const Widget& widget) const {
-    const Result<Changes> changes =
-        DesiredState(client_, widget, {.field_manager = "bench", .name = "bench"}).ReadFrom(maps_).Want(ChildOf(widget)).Apply(ctx);
+    const Result<Changes> changes = DesiredState(client_, widget, "bench").Want(ChildOf(widget)).Apply(ctx);
     if (!changes) return changes.error();
     return changes->ToResult();
   }
@@ -127,7 +126,6 @@ class WidgetReconciler {
   }
 
   const CachedClient client_;
-  const Lister<ConfigMap> maps_;
   const bool desired_state_;
   const std::size_t count_;
   Mutex mu_;
@@ -166,8 +164,7 @@ int Main(int argc, char** argv) {
 
   Manager manager(*client);
   auto [all, cancel_all] = Context::Background().WithCancel();
-  WidgetReconciler reconciler(manager.cached(), manager.informers().For<ConfigMap>().lister(), desired_state,
-                              static_cast<std::size_t>(count), std::move(cancel_all));
+  WidgetReconciler reconciler(manager.cached(), desired_state, static_cast<std::size_t>(count), std::move(cancel_all));
   const Result<void> added =
       manager.Add(ControllerFor<Widget>("widgets")
                       .For({.when = GenerationChanged()})

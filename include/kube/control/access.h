@@ -4,7 +4,7 @@
 //   RbacYaml           the least that has to be granted, as a ClusterRole and Roles for kubectl apply
 //   ReviewAccess       asks the server for each of them, and says which rule is missing
 //
-//   manager.Needs(Need<Secret>({"get"}, "settings"));          // beyond what its controllers declare: see ControllerBuilder::Applies
+//   manager.Needs(Need<Secret>({"get"}, "settings"));          // beyond what its controllers declare: see ControllerBuilder::MayApply
 //   std::cout << manager.RbacYaml({.name = "auto-expose"});    // --print-rbac
 //
 //   Result<AccessReport> report = ReviewAccess(ctx, client, manager.needs());

@@ -7,7 +7,7 @@
 //   Result<std::vector<Ptr<Service>>> mine = client.List<Service>(ctx, {.ns = "default", .label_selector = "app=web"});
 //   Result<Service> made = client.Create(ctx, service);                                             // on the server
 //   Result<Pod> now = client.Live().Get<Pod>(ctx, key);                                             // what the server has at this moment
-//   DesiredState(client, **deployment, {...}).Want(service).Apply(ctx);                             // where a Client is wanted, it is one
+//   DesiredState(client, **deployment, "web").Want(service).Apply(ctx);                             // reads from the caches that there are
 //
 //   client.Resource(Gvr{"stable.example.com", "v1", "crontabs"}).Get(ctx, key);                     // kinds without a struct
 //   client.Metadata<Node>().List(ctx);                                                              // metadata alone
@@ -34,11 +34,13 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/metrics.h"
@@ -46,6 +48,8 @@
 #include "kube/cache/informer.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/client/client.h"
+#include "kube/client/rest_mapper.h"
+#include "kube/meta/selector.h"
 
 namespace kube {
 
@@ -60,6 +64,8 @@ struct CachedClientOptions {
   // How long a read waits for a cache that is not complete yet; then it is an error.
   std::chrono::nanoseconds sync_timeout = std::chrono::seconds(30);
   std::shared_ptr<MetricsSink> metrics{};
+  // The time of day that helpers write (StatusWriter); null: the machine's. Waiting uses the clock of the caller's context.
+  std::shared_ptr<Clock> clock{};
 };
 
 // Which objects of a cache. As ListOptions of a Client.
@@ -92,6 +98,18 @@ class KUBE_EXPORT CachedClientCore {
                                       const std::shared_ptr<InformerHandle>& from, const CachedListOptions& options) const;
   // The context that a write is made with.
   Context Writing(const Context& ctx) const;
+  const std::shared_ptr<Clock>& clock() const;
+
+  // ---- For DesiredState ----
+  // Reads of an informer that has all objects of the kind in that namespace, and all of their fields but managedFields; typed and dynamic
+  // ones alike. Nothing: there is no such informer, it is not complete, or the object cannot be decoded: ask the server.
+  struct Known {
+    std::optional<DynamicObject> object{};  // none: it does not exist
+  };
+  std::optional<Known> LookUp(const Context& ctx, const Gvr& gvr, const ObjectKey& key) const;
+  std::optional<std::vector<DynamicObject>> Select(const Context& ctx, const Gvr& gvr, std::string_view ns, const Selector& selector) const;
+  // One for all, so that kinds without a struct are looked up once.
+  const RestMapper& mapper() const;
 
  private:
   class Impl;
@@ -126,6 +144,9 @@ class CachedResource {
 
   // ---- From the server, past the cache ----
   const ResourceClient<T>& Live() const { return live_; }
+  // For helpers that write with Live(): the context to write with, so that cached reads see it; and the clock that they tell the time by.
+  Context Writing(const Context& ctx) const { return core_->Writing(ctx); }
+  const std::shared_ptr<Clock>& clock() const { return core_->clock(); }
 
   // ---- To the server: as ResourceClient ----
   Result<T> Create(const Context& ctx, const T& object, const CreateOptions& options = {}) const {
@@ -166,11 +187,11 @@ class CachedResource {
 // are an error: use From.
 //
 // Thread safety: all functions may be called from many threads at once.
-// Lifetime: the InformerFactory has to live longer; manager.cached() is for as long as the manager. Informers that it started itself
-//   (start_missing) stop with its last copy.
+// Lifetime: copies may outlive the InformerFactory, or the manager: reads are errors of kind kClosed then, writes go on. Informers that it
+//   started itself (start_missing) stop with its last copy, or with the factory.
 // Blocking and cancellation: reads wait as said above, and end with the context; a write as ResourceClient.
 // Errors: of reads IsNotFound, IsUndecodable; kInvalid: no informer, one that was not started, several of them, a selector or an index that
-// cannot be;
+// cannot be; kClosed after the manager's end;
 //   the context's; kTimeout for a cache that is not complete. Of writes as ResourceClient.
 // Cost: of a read two locks and what Indexer costs; nothing is copied. Of a write about a microsecond more than without.
 class KUBE_EXPORT CachedClient {
@@ -180,7 +201,8 @@ class KUBE_EXPORT CachedClient {
 
   // The server, past all caches.
   const Client& Live() const { return core_->client(); }
-  operator const Client&() const { return Live(); }  // NOLINT(google-explicit-constructor): helpers take a Client
+  // The context for writes with Live(), so that cached reads see them; Create, Update ... use it by themselves.
+  Context Writing(const Context& ctx) const { return core_->Writing(ctx); }
 
   // ---- A kind, then the verb ----
   template <kube::Resource T>
@@ -243,6 +265,8 @@ class KUBE_EXPORT CachedClient {
     return Resource<T>().DeleteCollection(ctx, which, options);
   }
 
+  // For helpers.
+  const std::shared_ptr<const internal::CachedClientCore>& shared_core() const { return core_; }
   // For ControllerEnvironment::writes: a controller without a manager.
   const std::shared_ptr<internal::WriteTracker>& writes() const { return core_->writes(); }
   // How many writes are remembered at the moment.

@@ -1,10 +1,10 @@
 // Controller: watches kinds of objects, queues the keys that changes are about, and calls a reconciler for each until it succeeds.
 //
 //   ControllerSpec spec = ControllerFor<Deployment>("auto-expose")
-//                             .Owns<Service>()                                   // a change of a child is a matter of its owner
+//                             .Owns<Service>()                                   // children: watched, cached, and may be applied
 //                             .Watches<ConfigMap>([](const ConfigMap& config) { return std::vector<ObjectKey>{...}; })
 //                             .Workers(4)
-//                             .Reconcile([&](const Context& ctx, const Request& request) -> Result<Action> { ... });
+//                             .Reconcile([&](const Context& ctx, const Deployment& deployment) -> Result<Action> { ... });
 //
 //   manager.Add(std::move(spec));                                                // or, without a manager:
 //
@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@
 #include "kube/cache/informer.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/control/access.h"
+#include "kube/control/controller_spec.h"
 #include "kube/control/predicate.h"
 #include "kube/control/reconcile.h"
 #include "kube/meta/gvk.h"
@@ -43,103 +45,15 @@
 
 namespace kube {
 
-// Of keys that were there when a watch began, and of resyncs: changes go first. WorkQueue has ageing, so these come too.
-inline constexpr int kInitialPriority = -100;
-
-struct ControllerOptions {
-  int workers = 1;
-  // Of one call of the reconciler: its context stops then. 0: no limit.
-  std::chrono::nanoseconds reconcile_timeout{};
-  // Delays of retries; none: 5 ms, doubled each time, up to 1000 s.
-  std::shared_ptr<RetryLimiter> rate_limiter{};
-  // Workers wait until this replica leads. Watches do not: the next leader has its caches complete.
-  bool needs_leader = true;
-};
-
-template <ObjectType T>
-struct SourceOptions {
-  Predicate<T> when{};                        // must not wait: it may be asked on the informer's thread
-  std::optional<InformerOptions> informer{};  // none: the factory's defaults
-  std::string name{};                         // of causes, logs and metrics; empty: the resource, "deployments.apps"
-  // Work begins also where the server does not have the kind or does not allow to read it; changes are told once it does.
-  bool optional = false;
-};
-
 namespace internal {
-
 class WriteTracker;
+}
 
-using EnqueueFunction = std::function<void(const ObjectKey& key, Cause cause, int priority)>;
-
-// A watch of a controller, whatever it watches.
-struct WatchSpec {
-  std::string name{};
+// A kind that has no C++ type.
+struct DynamicKind {
   Gvr gvr{};
-  std::optional<std::string> ns{};  // none: the factory's
-  bool namespaced = true;           // as far as is known here
-  bool optional = false;
-  std::function<Result<HandlerRegistration>(InformerFactory& informers, const EnqueueFunction& enqueue)> start{};
-};
-
-// Calls enqueue for each change that passes, with the keys that it is about.
-template <ObjectType T>
-EventHandler<T> MakeHandler(String source, Predicate<T> when, std::function<void(const Change<T>&, std::vector<ObjectKey>&)> keys_of,
-                            EnqueueFunction enqueue) {
-  const auto tell = [source = std::move(source), when = std::move(when), keys_of = std::move(keys_of),
-                     enqueue = std::move(enqueue)](const Change<T>& change) {
-    if (!when(change)) return;
-    std::vector<ObjectKey> keys;
-    keys_of(change, keys);
-    const int priority = change.initial || change.kind == ChangeKind::kResync ? kInitialPriority : 0;
-    for (const ObjectKey& key : keys) enqueue(key, {.source = source, .object = change.key, .change = change.kind}, priority);
-  };
-  const auto same_version = [](const T& a, const T& b) {
-    if constexpr (std::same_as<T, DynamicObject>) {
-      return a.resource_version() == b.resource_version();
-    } else {
-      return a.metadata.resource_version == b.metadata.resource_version;
-    }
-  };
-  using kube::KeyOf;
-  return {
-      .on_add = [tell](const Ptr<T>& object,
-                       bool initial) { tell({.kind = ChangeKind::kAdded, .key = KeyOf(*object), .object = object, .initial = initial}); },
-      .on_update =
-          [tell, same_version](const Ptr<T>& before, const Ptr<T>& after) {
-            const ChangeKind kind = same_version(*before, *after) ? ChangeKind::kResync : ChangeKind::kUpdated;
-            tell({.kind = kind, .key = KeyOf(*after), .before = before, .object = after});
-          },
-      .on_delete = [tell](const Deleted<T>& gone) { tell({.kind = ChangeKind::kDeleted, .key = gone.key, .object = gone.object}); }};
-}
-
-// The key of the controller among these.
-KUBE_EXPORT std::optional<ObjectKey> OwnerKeyIn(const List<meta::v1::OwnerReference>& references, const String& ns, const Gvk& owner,
-                                                bool owner_namespaced);
-// The key of the controller of `object`, where that is of this group and kind, in any version.
-template <ObjectType T>
-std::optional<ObjectKey> OwnerKey(const T& object, const Gvk& owner, bool owner_namespaced) {
-  List<meta::v1::OwnerReference> references;
-  String ns;
-  if constexpr (std::same_as<T, DynamicObject>) {
-    const meta::v1::ObjectMeta metadata = object.metadata();
-    references = metadata.owner_references;
-    ns = metadata.namespace_;
-  } else {
-    references = object.metadata.owner_references;
-    ns = object.metadata.namespace_;
-  }
-  return OwnerKeyIn(references, ns, owner, owner_namespaced);
-}
-
-}  // namespace internal
-
-// What a controller is: made by ControllerFor, run by a Manager or a Controller. A value.
-struct ControllerSpec {
-  std::string name{};
-  ControllerOptions options{};
-  std::vector<internal::WatchSpec> watches{};
-  std::vector<AccessNeed> needs{};  // beyond its watches
-  Reconciler reconcile{};
+  String kind{};  // as owner references name it
+  bool namespaced = true;
 };
 
 // Thread safety: one thread at a time.
@@ -157,18 +71,21 @@ class ControllerBuilder {
     return *this;
   }
 
-  // Objects whose controller is one of T: their changes are about that one.
+  // The children: objects whose controller is one of T. Changes to them enqueue that one; their cache is what DesiredState(cached, ...)
+  // reads; and the reconciler may apply them, as MayApply<U>().
   template <Resource U>
   ControllerBuilder& Owns(SourceOptions<U> options = {}) {
-    return Watch<U>(
-        GvrOf<U>(), std::move(options),
-        [gvk = gvk_, namespaced = namespaced_](const Change<U>& change, std::vector<ObjectKey>& keys) {
-          for (const Ptr<U>& object : {change.before, change.object}) {
-            if (object == nullptr) continue;
-            if (const std::optional<ObjectKey> owner = internal::OwnerKey(*object, gvk, namespaced)) AddOnce(keys, *owner);
-          }
-        },
-        true);
+    return WatchesOwned<U>(std::move(options)).template MayApply<U>();
+  }
+  // A kind that has no C++ type.
+  ControllerBuilder& Owns(Gvr gvr, SourceOptions<DynamicObject> options = {}) {
+    Needs({.group = gvr.group.str(), .resource = gvr.resource.str(), .verbs = ApplyVerbs()}).Needs(OwnNeed("finalizers", {"update"}));
+    return Watch<DynamicObject>(std::move(gvr), std::move(options), Owners<DynamicObject>(), true);
+  }
+  // Without the permission to write them.
+  template <Resource U>
+  ControllerBuilder& WatchesOwned(SourceOptions<U> options = {}) {
+    return Watch<U>(GvrOf<U>(), std::move(options), Owners<U>(), true);
   }
 
   // Any other objects. `map` says which keys an object is about; an update is about those of before and after.
@@ -206,30 +123,49 @@ class ControllerBuilder {
     return *this;
   }
 
-  // What the reconciler does to objects, for --print-rbac and the check of permissions at start (access.h); watches are known anyway.
-  // Children that DesiredState keeps. (`update` of the owner's finalizers is what some clusters ask of who sets blockOwnerDeletion.)
+  // Permissions beyond those of watches and of Owns, for --print-rbac and the check at start (access.h). A write that is not declared is
+  // logged when it happens, with the line to add.
+  // Children that DesiredState keeps and that are not watched. (Some clusters require `update` of the owner's finalizers from a client that
+  // sets blockOwnerDeletion.)
   template <Resource... Kinds>
-  ControllerBuilder& Applies() {
-    (Writes<Kinds>(ApplyVerbs()), ...);
+  ControllerBuilder& MayApply() {
+    (MayWrite<Kinds>(ApplyVerbs()), ...);
     return Needs(OwnNeed("finalizers", {"update"}));
   }
-  // StatusWriter patches, and reads where somebody else wrote.
-  ControllerBuilder& WritesStatus(std::vector<std::string> verbs = {"patch"}) {
+  // StatusWriter patches, and reads after a conflict.
+  ControllerBuilder& MayWriteStatus(std::vector<std::string> verbs = {"patch"}) {
     return Needs(OwnNeed("", {"get"})).Needs(OwnNeed("status", std::move(verbs)));
   }
   // Finalizers.
-  ControllerBuilder& WritesFinalizers() { return Needs(OwnNeed("", {"get", "patch"})); }
+  ControllerBuilder& MayWriteFinalizers() { return Needs(OwnNeed("", {"get", "patch"})); }
   template <Resource U>
-  ControllerBuilder& Writes(std::vector<std::string> verbs, std::string subresource = {}) {
+  ControllerBuilder& MayWrite(std::vector<std::string> verbs, std::string subresource = {}) {
     return Needs(Need<U>(std::move(verbs), {}, std::move(subresource)));
   }
   ControllerBuilder& Needs(AccessNeed need) {
     if (need.why.empty()) need.why = "controller " + spec_.name + " writes it";
+    for (const AccessNeed& known : spec_.needs) {
+      if (known == need) return *this;
+    }
     spec_.needs.push_back(std::move(need));
     return *this;
   }
 
-  // The last call: gives the finished spec.
+  // The last call: gives the finished spec. The function is called with the object as the cache has it, after what this program wrote to it
+  // has been seen there. It is not called for objects that do not exist, so put cleanup into owner references or Finalizers. Other errors
+  // of the read are those of the run, which is tried again: IsUndecodable, a cache that is not complete.
+  template <typename F>
+  requires(std::is_invocable_r_v<Result<Action>, const F&, const Context&, const T&> &&
+           !std::is_invocable_v<const F&, const Context&, const Request&>) ControllerSpec Reconcile(F reconciler) {
+    spec_.reconcile_object = {
+        .source = [gvr = gvr_, options = for_.informer](
+                      InformerFactory& informers) { return internal::InformerOf<T>(informers, gvr, options).handle(); },
+        .call = [f = std::move(reconciler)](const Context& ctx, const void* object) -> Result<Action> {
+          return f(ctx, *static_cast<const T*>(object));
+        }};
+    return Reconcile(Reconciler());
+  }
+  // With the key, and why it is reconciled. Called for keys whose object is gone, too.
   ControllerSpec Reconcile(Reconciler reconciler) {
     const auto self = [](const Change<T>& change, std::vector<ObjectKey>& keys) { keys.push_back(change.key); };
     std::vector<internal::WatchSpec> children = std::exchange(spec_.watches, {});
@@ -254,6 +190,15 @@ class ControllerBuilder {
     keys.push_back(key);
   }
   template <ObjectType U>
+  auto Owners() const {
+    return [gvk = gvk_, namespaced = namespaced_](const Change<U>& change, std::vector<ObjectKey>& keys) {
+      for (const Ptr<U>& object : {change.before, change.object}) {
+        if (object == nullptr) continue;
+        if (const std::optional<ObjectKey> owner = internal::OwnerKey(*object, gvk, namespaced)) AddOnce(keys, *owner);
+      }
+    };
+  }
+  template <ObjectType U>
   static auto Mapping(std::function<std::vector<ObjectKey>(const U&)> map) {
     return [map = std::move(map)](const Change<U>& change, std::vector<ObjectKey>& keys) {
       for (const Ptr<U>& object : {change.before, change.object}) {
@@ -272,15 +217,8 @@ class ControllerBuilder {
     if constexpr (Resource<U> && !std::same_as<U, meta::v1::PartialObjectMetadata>) watch.namespaced = IsNamespaced<U>();
     watch.start = [gvr = std::move(gvr), options = std::move(options), keys_of = std::move(keys_of), source = String(name), quick](
                       InformerFactory& informers, const internal::EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
-      const InformerOptions how = options.informer.value_or(informers.defaults());
       EventHandler<U> handler = internal::MakeHandler<U>(source, options.when, keys_of, enqueue);
-      if constexpr (std::same_as<U, DynamicObject>) {
-        return informers.For(gvr, how).AddEventHandler(std::move(handler), {.quick = quick});
-      } else if constexpr (std::same_as<U, meta::v1::PartialObjectMetadata>) {
-        return informers.ForMetadata(gvr, how).AddEventHandler(std::move(handler), {.quick = quick});
-      } else {
-        return informers.For<U>(how).AddEventHandler(std::move(handler), {.quick = quick});
-      }
+      return internal::InformerOf<U>(informers, gvr, options.informer).AddEventHandler(std::move(handler), {.quick = quick});
     };
     spec_.watches.push_back(std::move(watch));
     return *this;
@@ -297,6 +235,11 @@ class ControllerBuilder {
 template <Resource T>
 ControllerBuilder<T> ControllerFor(std::string name) {
   return ControllerBuilder<T>(std::move(name), GvrOf<T>(), GvkOf<T>(), IsNamespaced<T>());
+}
+// Of a kind that has no C++ type: ControllerFor("carts", {.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"})
+inline ControllerBuilder<DynamicObject> ControllerFor(std::string name, DynamicKind kind) {
+  Gvk gvk{kind.gvr.group, kind.gvr.version, std::move(kind.kind)};
+  return {std::move(name), std::move(kind.gvr), std::move(gvk), kind.namespaced};
 }
 
 // ---- Running one ----

@@ -39,6 +39,7 @@
 #include "kube/client/options.h"
 #include "kube/client/resource_client.h"
 #include "kube/client/retry.h"
+#include "kube/control/cached_client.h"
 #include "kube/meta/dynamic_object.h"
 
 namespace kube {
@@ -236,7 +237,29 @@ Result<OperationResult> CreateOrPatch(const Context& ctx, const ResourceClient<T
   return result;
 }
 
+// With a CachedClient: read from the server all the same, and written so that cached reads see it.
+template <ObjectType T, std::invocable<T&> Mutate>
+Result<OperationResult> CreateOrUpdate(const Context& ctx, const CachedResource<T>& client, T& object, Mutate mutate,
+                                       const CreateOrUpdateOptions& options = {}) {
+  return CreateOrUpdate(client.Writing(ctx), client.Live(), object, std::move(mutate), options);
+}
+template <ObjectType T, std::invocable<T&> Mutate>
+Result<OperationResult> CreateOrPatch(const Context& ctx, const CachedResource<T>& client, T& object, Mutate mutate,
+                                      const CreateOrUpdateOptions& options = {}) {
+  return CreateOrPatch(client.Writing(ctx), client.Live(), object, std::move(mutate), options);
+}
+
 // Typed objects need no ResourceClient.
+template <Resource T, std::invocable<T&> Mutate>
+Result<OperationResult> CreateOrUpdate(const Context& ctx, const CachedClient& client, T& object, Mutate mutate,
+                                       const CreateOrUpdateOptions& options = {}) {
+  return CreateOrUpdate(ctx, client.Resource<T>(), object, std::move(mutate), options);
+}
+template <Resource T, std::invocable<T&> Mutate>
+Result<OperationResult> CreateOrPatch(const Context& ctx, const CachedClient& client, T& object, Mutate mutate,
+                                      const CreateOrUpdateOptions& options = {}) {
+  return CreateOrPatch(ctx, client.Resource<T>(), object, std::move(mutate), options);
+}
 template <Resource T, std::invocable<T&> Mutate>
 Result<OperationResult> CreateOrUpdate(const Context& ctx, const Client& client, T& object, Mutate mutate,
                                        const CreateOrUpdateOptions& options = {}) {

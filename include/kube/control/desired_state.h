@@ -1,14 +1,15 @@
 // DesiredState: say which objects an owner should have; it makes the server have them, and nothing more than that.
 //
-//   Result<Changes> changes = DesiredState(client, deployment, {.field_manager = "auto-expose", .name = "expose"})
-//                                 .Manage<Service, Ingress>()           // prune these kinds, also where none of them is wanted now
-//                                 .ReadFrom(services.lister())          // optional: look into the cache first
+//   Result<Changes> changes = DesiredState(cached, deployment, "auto-expose")  // field manager and name of the set; or DesiredStateOptions
+//                                 .Manage<Service, Ingress>()           // prune these kinds, also if none of them is wanted now
 //                                 .Want(service)
 //                                 .Want(ingress)                        // typed and dynamic objects alike
 //                                 .Apply(ctx);
-//   if (!changes) return changes.error();
+//   if (!changes) return changes.error();                               // also if a child failed
 //   log.Info("Reconciled", {{"changes", changes->Summary()}});          // "1 created, 1 unchanged"
-//   if (Result<void> r = changes->ToResult(); !r) return r.error();     // conflicts and failures of single children
+//
+// A CachedClient is read where one of its informers has the kind, as Owns<U>() of a controller sees to: a pass that changes nothing sends
+// no request. With a Client each pass asks the server.
 //
 // Apply does this for each wanted child:
 //   - makes the owner its controller and labels it with the set (see below);
@@ -49,6 +50,7 @@
 #include "kube/client/client.h"
 #include "kube/client/rest_mapper.h"
 #include "kube/codec/diff.h"
+#include "kube/control/cached_client.h"
 #include "kube/meta/dynamic_object.h"
 #include "kube/meta/gvk.h"
 #include "kube/meta/object_key.h"
@@ -70,7 +72,7 @@ struct DesiredStateOptions {
   bool force = true;
   std::optional<bool> block_owner_deletion{};  // of the owner reference; unset: true
   std::string propagation = "Background";      // of pruning
-  // For children without a struct. None: one is made, which asks the server once for each DesiredState.
+  // For children without a struct. None: that of the CachedClient; with a Client one is made, which asks the server in each pass.
   std::optional<RestMapper> mapper{};
 };
 
@@ -120,8 +122,8 @@ struct Changes {
   KUBE_EXPORT bool changed() const;
   // No conflicts, no failures, nothing that waits for a deletion.
   KUBE_EXPORT bool complete() const;
-  // Ok where there are no conflicts and failures. Else the error of the first child that failed, or kInvalid for a conflict; the message
-  // counts the others. A reconciler that returns it is called again later.
+  // Ok if there are no conflicts and no failures. Otherwise the error of the first child that failed, or kInvalid for a conflict; the
+  // message counts the others. A reconciler that returns it is called again later.
   KUBE_EXPORT Result<void> ToResult() const;
   KUBE_EXPORT std::string Summary() const;   // "1 created, 2 unchanged"; "nothing to do" where there are no children
   KUBE_EXPORT std::string ToString() const;  // all but the unchanged ones, with differences
@@ -149,7 +151,9 @@ struct ChildCache {
 
 class KUBE_EXPORT DesiredStateCore {
  public:
-  DesiredStateCore(Client client, meta::v1::ObjectMeta owner, Gvk owner_gvk, DesiredStateOptions options);
+  // `cached` may be null.
+  DesiredStateCore(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner, Gvk owner_gvk,
+                   DesiredStateOptions options);
   ~DesiredStateCore();
   DesiredStateCore(DesiredStateCore&&) noexcept;
   DesiredStateCore& operator=(DesiredStateCore&&) noexcept;
@@ -157,7 +161,8 @@ class KUBE_EXPORT DesiredStateCore {
   void Manage(ChildKind kind);
   void Want(ChildKind kind, Result<DynamicObject> child);
   void ReadFrom(const Gvk& gvk, ChildCache cache);
-  Result<Changes> Apply(const Context& ctx) const;
+  // Failures of children are in Changes.
+  Result<Changes> TryApply(const Context& ctx) const;
 
  private:
   class Impl;
@@ -171,16 +176,25 @@ class KUBE_EXPORT DesiredStateCore {
 // Thread safety: one thread at a time; any number of them beside each other, also for one owner.
 // Lifetime: holds a copy of the client, of the owner's metadata and of all that it was given.
 // Blocking and cancellation: Apply waits for its requests, one after another, and they end with the context.
-// Errors: of Apply: kInvalid where options or owner cannot be right (no field manager, no name, an owner without UID). What goes wrong with
-//   one child is in Changes and stops no other child.
-// Cost: one read for each wanted child and one list for each kind; none of them where a cache has the kind and nothing is to be done, or
-//   the child is not there. Before an object is changed it is read from the server, whatever a cache says. One write for each child that
+// Errors: of both kInvalid if options or owner cannot be right (no field manager, no name, an owner without UID). A child that fails stops
+//   no other child; Apply then returns the error of the first one, TryApply has it in Changes. Conflicts are in Changes: the other object
+//   has to change before another try can succeed, and its watch notices that.
+// Cost: one read for each wanted child and one list for each kind; none of them if a cache has the kind and there is nothing to do, or the
+//   child does not exist. Before an object is changed it is read from the server, whatever a cache says. One write for each child that
 //   has to change, two for the first change after its creation.
 template <ObjectType Owner>
 class DesiredState {
  public:
   DesiredState(const Client& client, const Owner& owner, DesiredStateOptions options)
-      : core_(client, MetadataOf(owner), GvkOf(owner), std::move(options)) {}
+      : core_(client, nullptr, MetadataOf(owner), GvkOf(owner), std::move(options)) {}
+  // Reads from the caches that there are.
+  DesiredState(const CachedClient& client, const Owner& owner, DesiredStateOptions options)
+      : core_(client.Live(), client.shared_core(), MetadataOf(owner), GvkOf(owner), std::move(options)) {}
+  // `name` is the field manager and the name of the set.
+  DesiredState(const Client& client, const Owner& owner, std::string_view name)
+      : DesiredState(client, owner, {.field_manager = std::string(name), .name = std::string(name)}) {}
+  DesiredState(const CachedClient& client, const Owner& owner, std::string_view name)
+      : DesiredState(client, owner, {.field_manager = std::string(name), .name = std::string(name)}) {}
 
   // A child. Without a namespace it goes into the owner's. The status and what the server sets (uid, resourceVersion ...) do not count.
   template <ObjectType T>
@@ -218,8 +232,9 @@ class DesiredState {
     return std::move(*this);
   }
 
-  // Look into a synced cache before the server is asked. One that leaves fields out finds drift that is none, and costs requests; one that
-  // drops managedFields may overlook what others add to lists. For a namespace that the cache does not cover, use none.
+  // Reads a synced cache before the server; for a Client, and for informers that a CachedClient does not choose by itself. A cache that
+  // leaves fields out finds drift that is none, and costs requests; one that drops managedFields may overlook what others add to lists. For
+  // a namespace that the cache does not cover, use none.
   template <Resource T>
   DesiredState& ReadFrom(Lister<T> lister) & {
     core_.ReadFrom(GvkOf<T>(), CacheOf(std::move(lister)));
@@ -240,7 +255,14 @@ class DesiredState {
     return *this;
   }
 
-  Result<Changes> Apply(const Context& ctx) const { return core_.Apply(ctx); }
+  // What was done; an error if a child failed.
+  Result<Changes> Apply(const Context& ctx) const {
+    Result<Changes> changes = TryApply(ctx);
+    if (changes && changes->Count(ChildChange::Outcome::kFailed) > 0) return changes->ToResult().error();
+    return changes;
+  }
+  // The same, with the children that failed beside the others in Changes.
+  Result<Changes> TryApply(const Context& ctx) const { return core_.TryApply(ctx); }
 
  private:
   template <ObjectType T>

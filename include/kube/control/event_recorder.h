@@ -33,6 +33,7 @@
 
 namespace kube {
 
+class CachedClient;
 class Client;
 class MetricsSink;
 
@@ -137,6 +138,7 @@ class KUBE_EXPORT EventRecorder {
  public:
   EventRecorder();
   EventRecorder(const Client& client, EventRecorderOptions options);
+  EventRecorder(const CachedClient& client, EventRecorderOptions options);
   explicit EventRecorder(std::shared_ptr<internal::EventBackend> backend, std::string controller, std::string instance = {});
   EventRecorder(const EventRecorder&);
   EventRecorder(EventRecorder&&) noexcept;

@@ -4,7 +4,7 @@
 //       .Add("shop.example.com/empty", [](const Context& ctx, const Bucket& b) { return EmptyBucket(ctx, b); })
 //       .Add("shop.example.com/release", [](const Context& ctx, const Bucket& b) { return ReleaseName(ctx, b); });
 //
-//   Result<FinalizerResult> r = finalizers.Run(ctx, client.Resource<Bucket>(), bucket);     // first thing in a reconciler
+//   Result<FinalizerResult> r = finalizers.Run(ctx, cached, bucket);                         // first thing in a reconciler
 //   if (!r) return r.error();
 //   if (!r->proceed) return Action::Done();                                                  // it is being deleted: nothing else to do
 //
@@ -28,6 +28,7 @@
 #include "kube/client/options.h"
 #include "kube/client/resource_client.h"
 #include "kube/client/retry.h"
+#include "kube/control/cached_client.h"
 #include "kube/meta/dynamic_object.h"
 
 namespace kube {
@@ -120,8 +121,15 @@ class Finalizers {
     if (Result<void> r = internal::CheckFinalizerNames(names()); !r) return r.error();
     return MetadataOf(object).deletion_timestamp.IsZero() ? AddMissing(ctx, client, object) : Finish(ctx, client, object);
   }
+  Result<FinalizerResult> Run(const Context& ctx, const CachedResource<T>& client, T& object) const {
+    return Run(client.Writing(ctx), client.Live(), object);
+  }
   template <kube::Resource U = T>
   Result<FinalizerResult> Run(const Context& ctx, const Client& client, U& object) const {
+    return Run(ctx, client.Resource<U>(), object);
+  }
+  template <kube::Resource U = T>
+  Result<FinalizerResult> Run(const Context& ctx, const CachedClient& client, U& object) const {
     return Run(ctx, client.Resource<U>(), object);
   }
 

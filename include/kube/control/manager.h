@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
@@ -63,6 +64,9 @@ struct ManagerOptions {
   std::optional<LeaderElectionOptions> leader_election{};
   InformerFactoryOptions informers{};
   CachedClientOptions cached{};  // of cached()
+  // The time of everything that the manager does: retries and requeues, deadlines, leader election, caches, events, conditions. Its HTTP
+  // servers stay on the machine's. Null: the machine's. A FakeClock in tests; the context of Run must have the same.
+  std::shared_ptr<Clock> clock{};
   // Where everything is counted; share it with the client (ClientOptions::metrics). Null: the manager makes one.
   std::shared_ptr<serve::MetricsRegistry> metrics{};
   // "host:port", ":port" for all addresses; port 0 is a free one. Empty or "0": no such server.
@@ -119,13 +123,14 @@ KUBE_EXPORT bool IsShutdownTimeout(const Error& e);
 
 // Thread safety: all functions from any thread; Run once.
 // Lifetime: the destructor ends everything and waits for it, however long that takes: what still runs uses the manager, its client and
-//   whatever its functions refer to.
+//   whatever its functions refer to. Copies of cached() may outlive it; their reads are errors then.
 // Blocking and cancellation: Run blocks until its context stops (ok), leadership is lost (IsLeadershipLost: exit, and start again) or
 //   something failed. It then waits for reconcilers and runnables, graceful_shutdown_timeout at most; they have to return when their
 //   context stops. After IsShutdownTimeout, and wherever StillRunning() names something, those and the servers are still alive, caches too;
 //   the lease is not given back. Leave the process without destructors then (std::quick_exit), as ManagerFlags::Run does: the manager's
 //   would wait.
-// Errors: of Add kInvalid: a name that is taken, what Controller::Create says; of Run also kInvalid (an address) and kTransport (a port).
+// Errors: of Add kInvalid: a name that is taken, what Controller::Create says; of Run also kInvalid (an address, another clock) and
+//   kTransport (a port).
 class KUBE_EXPORT Manager {
  public:
   explicit Manager(Client client, ManagerOptions options = {});
@@ -136,7 +141,8 @@ class KUBE_EXPORT Manager {
   // Before Run.
   Result<void> Add(ControllerSpec controller);
   Result<void> Add(Runnable runnable);
-  // What else the program does, for pre-flight and --print-rbac; controllers declare theirs (Applies, WritesStatus, Writes).
+  // What else the program does, for pre-flight and --print-rbac; controllers declare theirs (Owns, MayApply, MayWrite ...). A write that
+  // is not declared is logged once for each verb and resource.
   void Needs(AccessNeed need);
   // At any time. /readyz has one of its own for each controller: its caches are complete; what is missing is named.
   void AddHealthCheck(std::string name, HealthCheck check);
@@ -151,9 +157,9 @@ class KUBE_EXPORT Manager {
   std::string RbacYaml(const RbacOptions& options = {}) const;
 
   const Client& client() const;
-  // What reconcilers read and write with: reads from the informers, which controllers' watches make, and sees its own writes. For as long
-  // as the manager.
+  // What reconcilers read and write with: reads from the informers, which controllers' watches make, and sees its own writes.
   const CachedClient& cached() const;
+  // Informers that are asked for before Run live as long as the manager, also if nothing holds them: informers().For<T>().AddIndex(...).
   InformerFactory& informers();
   const std::shared_ptr<serve::MetricsRegistry>& metrics() const;
   // Writes events as this controller. Call it before Run, so that the permission is known. Events that wait are written before Run returns.

@@ -4,12 +4,17 @@
 //   Action       what to do with the key next
 //   Reconciler   the function that a controller calls
 //
-//   Result<Action> Reconcile(const Context& ctx, const Request& request) {
-//     Result<Ptr<Deployment>> deployment = deployments.Get(request.key);          // a Lister: from the cache
-//     if (!deployment) return Action::Done();                                     // gone: nothing to do
-//     if (!Valid(**deployment)) return Action::GiveUp(Error::Invalid("..."));     // until it changes, there is no use in trying again
-//     if (Result<void> r = MakeService(ctx, **deployment); !r) return r.error();  // again soon, then later and later
+//   Result<Action> Reconcile(const Context& ctx, const Deployment& deployment) {   // as the cache has it; not called after its deletion
+//     if (!Valid(deployment)) return Action::GiveUp(Error::Invalid("..."));       // until it changes, there is no use in trying again
+//     if (Result<void> r = MakeService(ctx, deployment); !r) return r.error();    // again soon, then later and later
 //     return Action::RequeueAfter(std::chrono::minutes(10));
+//   }
+//
+//   Result<Action> Reconcile(const Context& ctx, const Request& request) {         // the key, and why; also after the deletion
+//     Result<Ptr<Deployment>> deployment = cached.Get<Deployment>(ctx, request.key);
+//     if (!deployment && IsNotFound(deployment.error())) return Action::Done();
+//     if (!deployment) return deployment.error();                                 // exists and cannot be read: not the same as deleted
+//     ...
 //   }
 #pragma once
 
@@ -108,7 +113,8 @@ class KUBE_EXPORT Action {
   bool requeue_ = false;
 };
 
-// Called by several workers at a time, never for one key by two. An error means: again, later and later. An exception is an error. `ctx`
+// Called by several workers at a time, never for one key by two. An error means: again, later and later. An exception is an error of kind
+// kUserCode. `ctx`
 // stops with the controller, when leadership is lost, and after ControllerOptions::reconcile_timeout.
 using Reconciler = std::function<Result<Action>(const Context& ctx, const Request& request)>;
 

@@ -1,6 +1,6 @@
 // StatusWriter: collects what a pass of a reconciler has to say about an object, and writes the status once, where it is different.
 //
-//   StatusWriter<Cart> status(client, cart);
+//   StatusWriter<Cart> status(cached, cart);                                    // or a Client
 //   status->replicas = 3;                                                       // any field
 //   status.SetCondition({.type = "Ready", .status = "False", .reason = "NoStock", .message = "waiting for goods"});
 //   ...
@@ -17,18 +17,22 @@
 // Cost: Write compares the two states; one request where they differ.
 #pragma once
 
+#include <chrono>
 #include <concepts>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
 #include "kube/client/client.h"
 #include "kube/client/options.h"
 #include "kube/client/resource_client.h"
+#include "kube/control/cached_client.h"
 #include "kube/control/create_or_update.h"
 #include "kube/meta/conditions.h"
 #include "kube/meta/dynamic_object.h"
@@ -38,6 +42,7 @@ namespace kube {
 struct StatusWriterOptions {
   std::string field_manager{};
   bool dry_run = false;
+  std::shared_ptr<Clock> clock{};  // of conditions; null: that of the CachedClient, or the machine's
 };
 
 namespace internal {
@@ -63,8 +68,16 @@ class StatusWriter {
  public:
   StatusWriter(ResourceClient<T> client, T object, StatusWriterOptions options = {})
       : client_(std::move(client)), options_(std::move(options)), before_(object), object_(std::move(object)) {}
+  StatusWriter(const CachedResource<T>& client, T object, StatusWriterOptions options = {})
+      : StatusWriter(client.Live(), std::move(object), std::move(options)) {
+    if (options_.clock == nullptr) options_.clock = client.clock();
+    cached_ = client;
+  }
   template <kube::Resource U = T>
   StatusWriter(const Client& client, U object, StatusWriterOptions options = {})
+      : StatusWriter(client.Resource<U>(), std::move(object), std::move(options)) {}
+  template <kube::Resource U = T>
+  StatusWriter(const CachedClient& client, U object, StatusWriterOptions options = {})
       : StatusWriter(client.Resource<U>(), std::move(object), std::move(options)) {}
 
   // The object with the status as it will be written.
@@ -80,9 +93,10 @@ class StatusWriter {
   auto* operator->() { return &status(); }
 
   // Adds it or brings it up to date; returns whether the status is another one than before the call. Kinds that have condition structs of
-  // their own (Deployment, Pod) have to be written by status().
+  // their own (Deployment, Pod) have to be written by status(). `at` is the time of a transition; none: now, by the clock of the options.
   bool SetCondition(meta::v1::Condition condition,
-                    Time now = Time::Now()) requires(internal::HasConditions<T> || std::same_as<T, DynamicObject>) {
+                    std::optional<Time> at = {}) requires(internal::HasConditions<T> || std::same_as<T, DynamicObject>) {
+    const Time now = at ? *at : Now();
     const meta::v1::ObjectMeta& metadata = MetadataOf(object_);
     if (condition.observed_generation == 0) condition.observed_generation = metadata.generation;
     if constexpr (std::same_as<T, DynamicObject>) {
@@ -107,8 +121,9 @@ class StatusWriter {
   bool changed() const { return !SameStatus(before_, object_); }
 
   // Returns whether it wrote; object() is then what the server has.
-  Result<bool> Write(const Context& ctx) {
+  Result<bool> Write(const Context& outer) {
     if (!changed()) return false;
+    const Context ctx = cached_ ? cached_->Writing(outer) : outer;
     Result<DynamicObject> after = internal::AnyToDynamic(object_);
     if (!after) return after.error();
     for (int attempt = 1;; ++attempt) {
@@ -134,6 +149,10 @@ class StatusWriter {
   }
 
  private:
+  Time Now() const {
+    const Clock& clock = options_.clock != nullptr ? *options_.clock : *Clock::Real();
+    return Time::FromUnix(std::chrono::floor<std::chrono::seconds>(clock.WallNow()).time_since_epoch().count());
+  }
   static bool SameStatus(const T& a, const T& b) {
     if constexpr (std::same_as<T, DynamicObject>) {
       return a["status"] == b["status"];
@@ -143,6 +162,7 @@ class StatusWriter {
   }
 
   ResourceClient<T> client_;
+  std::optional<CachedResource<T>> cached_{};
   StatusWriterOptions options_;
   T before_;
   T object_;

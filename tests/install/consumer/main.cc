@@ -15,16 +15,14 @@ int main(int argc, char** argv) {
   if (!client) return flags.Fail(client.error());
   kube::Manager manager(*client, flags.options);
 
-  auto greet = [cached = manager.cached()](const kube::Context& ctx, const kube::Request& request) -> kube::Result<kube::Action> {
-    auto ns = cached.Get<Namespace>(ctx, request.key);
-    if (!ns) return kube::Action::Done();  // gone, and its ConfigMap with it
+  auto greet = [cached = manager.cached()](const kube::Context& ctx, const Namespace& ns) -> kube::Result<kube::Action> {
     ConfigMap welcome;
     welcome.metadata.name = "welcome";
-    welcome.metadata.namespace_ = request.key.name;
-    welcome.data["text"] = "Hello " + request.key.name.str();
-    auto changes = kube::DesiredState(cached, **ns, {.field_manager = "greeter", .name = "greeter"}).Want(welcome).Apply(ctx);
+    welcome.metadata.namespace_ = ns.metadata.name;
+    welcome.data["text"] = "Hello " + ns.metadata.name.str();
+    auto changes = kube::DesiredState(cached, ns, "greeter").Want(welcome).Apply(ctx);
     if (!changes) return changes.error();  // tried again, later and later
-    std::cout << request.key.name.str() + ": " + changes->Summary() + "\n" << std::flush;
+    std::cout << ns.metadata.name.str() + ": " + changes->Summary() + "\n" << std::flush;
     return kube::Action::Done();
   };
   auto added = manager.Add(kube::ControllerFor<Namespace>("greeter").Owns<ConfigMap>().Reconcile(greet));
