@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/base/export.h"
 #include "kube/base/result.h"
 
 namespace kube::internal {
@@ -14,7 +15,7 @@ namespace kube::internal {
 std::string CleanText(std::string_view text, bool keep_space = false);
 
 // Cleaned, shortened where it is very long, and in double quotes.
-std::string Quoted(std::string_view text);
+KUBE_EXPORT std::string Quoted(std::string_view text);
 // "a", "b", "c"; the first few of many.
 std::string QuotedList(const std::vector<std::string>& names);
 
