@@ -1,4 +1,5 @@
 // Step 5 of docs/tutorial.md: an Ingress as well, a way to opt out, events, and reads that cost no requests. A small auto-expose.
+#include <chrono>
 #include <string>
 
 #include "kube/api/apps/v1.h"
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
       if (!changes) return changes.error();
       if (changes->Count(kube::ChildChange::Outcome::kConflict) > 0) {
         events.Event(deployment, kube::EventType::kWarning, "NameConflict", "Expose", changes->ToResult().error().message());
-        return Action::Done();  // the watch notices when the other object is deleted
+        return Action::RequeueAfter(std::chrono::minutes(1));  // whoever made the other object may delete it
       }
       if (changes->changed()) events.Event(deployment, kube::EventType::kNormal, "Exposed", "Expose", changes->Summary());
       return Action::Done();

@@ -65,6 +65,11 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
 
   bool started() const;
   bool HasSynced() const { return queue_.HasSynced(); }
+  // What the cache holds is not what the server has.
+  bool has_transform() const {
+    const MutexLock lock(mu_);
+    return transform_ != nullptr;
+  }
   Result<void> WaitForSync(const Context& ctx);
   // Or until the server has said that it does not have the kind, or does not allow it. True: the cache was complete once.
   Result<bool> WaitForSyncOrRefusal(const Context& ctx);

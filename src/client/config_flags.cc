@@ -39,32 +39,37 @@ Result<std::chrono::nanoseconds> ReadTimeout(const std::string& value) {
 
 void ConfigFlags::AddTo(FlagSet& flags, LoadOptions& options) {
   flags.Add("kubeconfig", &options.kubeconfig, "read this kubeconfig and no other").Value("FILE");
-  flags.Add("context", &options.context, "the context to use, instead of the current one").Value("NAME");
-  flags.Add("master", &options.master, "the server, instead of the kubeconfig's").Value("URL").Alias("server");
-  flags.Add("namespace", &options.ns, &ReadNamespace, "the namespace, instead of the context's").Letter('n').Value("NAME");
-  flags.Add("cluster", &options.cluster, "the cluster, instead of the context's").Value("NAME");
-  flags.Add("user", &options.user, "the user, instead of the context's").Value("NAME");
-  flags.Add("token", &options.token, "a bearer token").Value("TOKEN").Secret();
-  flags.Add("username", &options.username, "for basic authentication").Value("NAME");
-  flags.Add("password", &options.password, "for basic authentication").Secret();
-  flags.Add("client-certificate", &options.certificate_file, "a client certificate").Value("FILE");
-  flags.Add("client-key", &options.key_file, "its key").Value("FILE");
-  flags.Add("certificate-authority", &options.ca_file, "what signs the server's certificate").Value("FILE");
-  flags.Add("insecure-skip-tls-verify", &options.insecure, "accept any certificate: not safe");
-  flags.Add("tls-server-name", &options.tls_server_name, "the name that the server's certificate has to have").Value("NAME");
-  flags.Add("proxy-url", &options.proxy_url, "connect through this proxy").Value("URL").Secret();  // may hold a password
+  flags.Add("context", &options.context, "the context to use, instead of the current one").Value("NAME").NotInEnvironment();
+  flags.Add("master", &options.master, "the server, instead of the kubeconfig's").Value("URL").Alias("server").NotInEnvironment();
+  flags.Add("namespace", &options.ns, &ReadNamespace, "the namespace, instead of the context's")
+      .Letter('n')
+      .Value("NAME")
+      .NotInEnvironment();
+  flags.Add("cluster", &options.cluster, "the cluster, instead of the context's").Value("NAME").NotInEnvironment();
+  flags.Add("user", &options.user, "the user, instead of the context's").Value("NAME").NotInEnvironment();
+  flags.Add("token", &options.token, "a bearer token").Value("TOKEN").Secret().NotInEnvironment();
+  flags.Add("username", &options.username, "for basic authentication").Value("NAME").NotInEnvironment();
+  flags.Add("password", &options.password, "for basic authentication").Secret().NotInEnvironment();
+  flags.Add("client-certificate", &options.certificate_file, "a client certificate").Value("FILE").NotInEnvironment();
+  flags.Add("client-key", &options.key_file, "its key").Value("FILE").NotInEnvironment();
+  flags.Add("certificate-authority", &options.ca_file, "what signs the server's certificate").Value("FILE").NotInEnvironment();
+  flags.Add("insecure-skip-tls-verify", &options.insecure, "accept any certificate: not safe").NotInEnvironment();
+  flags.Add("tls-server-name", &options.tls_server_name, "the name that the server's certificate has to have")
+      .Value("NAME")
+      .NotInEnvironment();
+  flags.Add("proxy-url", &options.proxy_url, "connect through this proxy").Value("URL").Secret().NotInEnvironment();  // may hold a password
   flags.Add("disable-compression", &options.disable_compression, "do not ask for compressed answers");
   flags.Add("request-timeout", &options.timeout, &ReadTimeout, "the deadline of a request; 0 means none").Value("TIME");
-  flags.Add("as", &options.impersonate.user, "the user to impersonate").Value("USER");
-  flags.Add("as-uid", &options.impersonate.uid, "the UID to impersonate").Value("UID");
-  flags.Add("as-group", &options.impersonate.groups, "a group to impersonate; may be repeated").Value("GROUP").Whole();
+  flags.Add("as", &options.impersonate.user, "the user to impersonate").Value("USER").NotInEnvironment();
+  flags.Add("as-uid", &options.impersonate.uid, "the UID to impersonate").Value("UID").NotInEnvironment();
+  flags.Add("as-group", &options.impersonate.groups, "a group to impersonate.NotInEnvironment(); may be repeated").Value("GROUP").Whole();
   const auto add_extra = [&options](const std::string& value) -> Result<void> {
     const std::size_t equals = value.find('=');
     if (equals == std::string::npos || equals == 0) return Error::Invalid("expected key=value");
     options.impersonate.extra[value.substr(0, equals)].push_back(value.substr(equals + 1));
     return {};
   };
-  flags.Call("as-user-extra", add_extra, "more of the user to impersonate; may be repeated").Value("KEY=VALUE");
+  flags.Call("as-user-extra", add_extra, "more of the user to impersonate.NotInEnvironment(); may be repeated").Value("KEY=VALUE");
 }
 
 void ConfigFlags::UseEnvironmentOf(FlagSet& flags, const LoadOptions& options) {

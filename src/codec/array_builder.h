@@ -34,6 +34,7 @@ void SortEntries(const FieldInfo& field, ArrayRep** at, F on_duplicate) {
     ArrayRep* to = last ? keep : drop;
     std::memcpy(to->data() + stride * to->size++, (*at)->data() + stride * order[i], stride);
   }
+  keep->lent = (*at)->lent;
   FreeBlock(*at);  // its entries were moved, byte by byte
   *at = keep;
   ReleaseArray(field, drop);
@@ -52,6 +53,7 @@ class ArrayBuilder {
     ArrayRep* fresh = NewArray((old == nullptr ? 0 : old->size) + more, stride_);
     if (old != nullptr) {
       fresh->size = old->size;
+      fresh->lent = old->lent;  // a reference into an element of an element is still good
       std::memcpy(fresh->data(), old->data(), stride_ * old->size);
       FreeBlock(old);  // its elements were moved, byte by byte
     }

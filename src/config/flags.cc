@@ -147,6 +147,10 @@ FlagSet::Flag& FlagSet::Flag::Secret() {
   spec_.secret = true;
   return *this;
 }
+FlagSet::Flag& FlagSet::Flag::NotInEnvironment() {
+  spec_.in_environment = false;
+  return *this;
+}
 
 FlagSet::FlagSet(std::string program) : program_(std::move(program)) {}
 
@@ -165,7 +169,7 @@ FlagSet::Flag& FlagSet::AddList(std::string_view name, std::vector<std::string>*
     return std::function<void()>([target, values] { *target = values; });
   });
   flag.Value("LIST").Default(internal::Joined(*target, ","));
-  flag.spec_.list = true;
+  flag.spec_.list = flag.spec_.text = true;
   return flag;
 }
 

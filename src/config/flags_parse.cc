@@ -55,10 +55,23 @@ std::string WithoutQuotes(std::string message) {
   return message;
 }
 
-// Kubernetes gives each pod variables for the Services of its namespace: of a Service "greeter" GREETER_PORT=tcp://10.0.0.1:80.
-bool IsServiceLink(std::string_view name, std::string_view value) {
-  if (!name.ends_with("_PORT")) return false;
-  return value.starts_with("tcp://") || value.starts_with("udp://") || value.starts_with("sctp://");
+// Kubernetes gives each pod variables for the Services of its namespace, which others may create: of a Service "greeter"
+// GREETER_PORT=tcp://10.0.0.1:80, GREETER_SERVICE_HOST, GREETER_SERVICE_PORT, GREETER_SERVICE_PORT_HTTP, GREETER_PORT_80_TCP_ADDR. None of
+// them is meant for a flag.
+bool IsServiceLink(const std::string& name, const std::map<std::string, std::string>& variables) {
+  const auto is_service = [&](const std::string& service) {
+    const auto port = variables.find(service + "_PORT");
+    if (port == variables.end()) return false;
+    const std::string_view value = port->second;
+    return value.starts_with("tcp://") || value.starts_with("udp://") || value.starts_with("sctp://");
+  };
+  for (const std::string_view end : {"_PORT", "_SERVICE_HOST", "_SERVICE_PORT"}) {
+    if (name.ends_with(end) && is_service(name.substr(0, name.size() - end.size()))) return true;
+  }
+  for (const std::string_view inside : {"_SERVICE_PORT_", "_PORT_"}) {
+    if (const std::size_t at = name.find(inside); at != std::string::npos && is_service(name.substr(0, at))) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -71,6 +84,7 @@ struct FlagReader {
     const FlagSpec* flag = nullptr;
     std::string where{};
     std::vector<std::string> values{};
+    bool apart = false;  // a YAML list: a comma is part of its value
   };
 
   explicit FlagReader(const FlagSet& the_set) : set(the_set), flags(the_set.AllFlags()) {}
@@ -264,9 +278,9 @@ struct FlagReader {
     for (const Flag& flag : flags) {
       const std::string name = set.VariableOf(flag);
       prefix = name.substr(0, name.size() - flag.spec_.name.size());
-      known.insert(name);
+      if (flag.spec_.in_environment) known.insert(name);
       const auto found = variables.find(name);
-      if (found == variables.end() || found->second.empty() || IsServiceLink(name, found->second)) continue;
+      if (found == variables.end() || found->second.empty() || IsServiceLink(name, variables)) continue;
       if (!flag.spec_.in_environment) continue;
       if (flag.spec_.stage) {
         environment.push_back({.flag = &flag.spec_, .where = name, .values = {found->second}});
@@ -278,6 +292,7 @@ struct FlagReader {
     for (const auto& [name, value] : variables) {
       constexpr std::size_t kLongEnough = 5, kClose = 2;
       if (!name.starts_with(prefix) || name.size() < prefix.size() + kLongEnough || known.count(name) != 0) continue;
+      if (IsServiceLink(name, variables)) continue;
       for (const std::string& other : known) {
         const std::size_t longer = std::max(name.size(), other.size()), shorter = std::min(name.size(), other.size());
         if (shorter >= prefix.size() + kLongEnough && longer - shorter <= kClose && EditDistance(name, other) <= kClose)
@@ -289,8 +304,10 @@ struct FlagReader {
 
   // ---- The config file ----
 
-  static Result<std::string> Scalar(const Value& value) {
+  static Result<std::string> Scalar(const FlagSpec& flag, const Value& value) {
     if (value.is_string()) return value.string_value().str();
+    // YAML reads 1.10 as 1.1, 010 as 8 and yes as true: a text has to say that it is one.
+    if (flag.text && !value.is_list() && !value.is_object()) return Error::Invalid("expected a text: put it in quotes");
     if (value.is_bool()) return std::string(value.bool_value() ? "true" : "false");
     if (value.is_int()) return std::to_string(value.int_value());
     if (value.is_double()) return fmt::format("{}", value.double_value());
@@ -322,13 +339,14 @@ struct FlagReader {
       Given& given = Of(file, flag, where);
       if (!given.values.empty()) return UsageError(where + ": is there under another name, too");
       if (!value.is_list()) {
-        Result<std::string> one = Scalar(value);
+        Result<std::string> one = Scalar(*flag, value);
         if (!one) return UsageError(where + ": " + one.error().message());
         given.values.push_back(*std::move(one));
         continue;
       }
+      given.apart = true;
       for (const Value& item : value.list()) {
-        Result<std::string> one = Scalar(item);
+        Result<std::string> one = Scalar(*flag, item);
         if (!one) return UsageError(where + ": " + one.error().message());
         given.values.push_back(*std::move(one));
       }
@@ -372,7 +390,7 @@ struct FlagReader {
       const auto wrong = [&](const Error& error) {
         return UsageError(given->where + ": " + (flag.secret ? "the value is not acceptable" : error.ToString()));
       };
-      const std::vector<std::string> values = flag.list && !flag.whole ? Split(given->values) : given->values;
+      const std::vector<std::string> values = flag.list && !flag.whole && !given->apart ? Split(given->values) : given->values;
       for (const std::string& value : values) {
         if (Result<void> good = CheckValue(flag, value); !good) return wrong(good.error());
       }

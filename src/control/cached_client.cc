@@ -91,7 +91,7 @@ class CachedClientCore::Impl {
     for (const Handle& handle : informers_->Existing(gvr.group_resource())) {
       const InformerCore& core = handle->core();
       const std::string& own = core.options().ns;
-      if (core.gvr() != gvr || core.stopped() || !core.HasSynced() || Restricted(core.options())) continue;
+      if (core.gvr() != gvr || core.stopped() || !core.HasSynced() || Restricted(core.options()) || core.has_transform()) continue;
       if (core.form().type() == &meta::v1::PartialObjectMetadata::kType || !(own.empty() || own == ns)) continue;
       return handle;
     }

@@ -168,13 +168,12 @@ void AddOtherFlags(FlagSet& flags, State& state, const std::string& program) {
   flags.Add("preflight", &options.preflight, &ReadPreflight, "permissions that are missing at start: warn, fail or skip")
       .Value("MODE")
       .Default(NameOf(options.preflight));
-  const auto skip_preflight = [&options](const std::string& value) -> Result<void> {
+  const auto skip_preflight = [](const std::string& value) -> Result<Preflight> {
     const Result<bool> skip = internal::ReadFlagBool(value);
     if (!skip) return skip.error();
-    if (*skip) options.preflight = Preflight::kSkip;
-    return {};
+    return *skip ? Preflight::kSkip : Preflight::kWarn;
   };
-  flags.Call("skip-preflight", skip_preflight, "the same as --preflight=skip").Value("").ImpliedValue("true");
+  flags.Add("skip-preflight", &options.preflight, skip_preflight, "the same as --preflight=skip").Value("").ImpliedValue("true");
   flags
       .Call(
           "print-rbac", [&state, program](const std::string& value) { return SetPrintRbac(state, program, value); },

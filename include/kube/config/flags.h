@@ -53,7 +53,7 @@ struct FlagSpec {
   std::string name, value, help, group, default_text;
   std::vector<std::string> aliases, choices;
   char letter = '\0';
-  bool list = false, whole = false, required = false, secret = false;
+  bool list = false, whole = false, text = false, required = false, secret = false;
   bool in_environment = true, in_file = true;
   std::optional<std::string> implied;
   std::optional<std::pair<double, double>> range;
@@ -110,7 +110,14 @@ struct FlagType<std::chrono::duration<Rep, Period>> {
   static Result<std::chrono::duration<Rep, Period>> Read(const std::string& text) {
     const Result<std::chrono::nanoseconds> value = ReadFlagDuration(text);
     if (!value) return value.error();
-    return std::chrono::duration_cast<std::chrono::duration<Rep, Period>>(*value);
+    const auto out = std::chrono::duration_cast<std::chrono::duration<Rep, Period>>(*value);
+    const auto back = std::chrono::duration<long double, std::nano>(out) - std::chrono::duration<long double, std::nano>(*value);
+    if (back > std::chrono::nanoseconds(1) || back < std::chrono::nanoseconds(-1)) {
+      return Error::Invalid("expected a multiple of " +
+                            ShowFlag(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<std::int64_t, Period>(1))) +
+                            " in the range of the flag");
+    }
+    return out;
   }
   static std::string Show(std::chrono::duration<Rep, Period> value) { return ShowFlag(std::chrono::nanoseconds(value)); }
 };
@@ -157,6 +164,8 @@ class KUBE_EXPORT FlagSet {
     Flag& Required();
     // Messages and the help show neither its value nor its default.
     Flag& Secret();
+    // Has no environment variable: its name would be one that means something else to many (GITHUB_TOKEN).
+    Flag& NotInEnvironment();
 
    private:
     friend class FlagSet;
@@ -180,6 +189,7 @@ class KUBE_EXPORT FlagSet {
       Flag& flag = Add(name, target, &internal::FlagType<T>::Read, help);
       flag.Value(internal::FlagType<T>::kValue).Default(internal::FlagType<T>::Show(*target));
       if constexpr (internal::kFlagNeedsNoValue<T>) flag.ImpliedValue("true");
+      if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::optional<std::string>>) flag.spec_.text = true;
       return flag;
     }
   }

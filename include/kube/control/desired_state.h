@@ -178,7 +178,8 @@ class KUBE_EXPORT DesiredStateCore {
 // Blocking and cancellation: Apply waits for its requests, one after another, and they end with the context.
 // Errors: of both kInvalid if options or owner cannot be right (no field manager, no name, an owner without UID). A child that fails stops
 //   no other child; Apply then returns the error of the first one, TryApply has it in Changes. Conflicts are in Changes: the other object
-//   has to change before another try can succeed, and its watch notices that.
+//   has to change before another try can succeed: return Action::RequeueAfter, since an object of somebody else is not the owner's to
+//   watch.
 // Cost: one read for each wanted child and one list for each kind; none of them if a cache has the kind and there is nothing to do, or the
 //   child does not exist. Before an object is changed it is read from the server, whatever a cache says. One write for each child that
 //   has to change, two for the first change after its creation.

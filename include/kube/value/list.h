@@ -5,7 +5,7 @@
 //
 // Copying a List is one atomic increment; the first write to a copy makes it private ("detaches"). Non-const access (operator[], begin)
 // counts as a write: read through a const reference where it matters. References and iterators die with the next push_back, insert, erase
-// or reserve.
+// or reserve; those that were taken for reading die with the next access for writing as well, since that may detach.
 //
 // A copy never changes when the original does, also not through a reference that was taken before:
 //

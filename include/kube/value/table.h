@@ -16,9 +16,10 @@
 //   KUBE_DEFINE_KIND(Cart, (.group = "shop.example.com", .version = "v1", .kind = "Cart", .resource = "carts", .namespaced = true),
 //                    KUBE_FIELD(Cart, metadata), KUBE_FIELD(Cart, items));
 //
-// Kind, shape and place of a field follow from its C++ type. A member that the table forgets or names twice, and a type that a field cannot
-// have, are errors of the compiler. JSON names are the members' in lowerCamel ("runAsUser" for run_as_user, "namespace" for namespace_), or
-// what `.json` says.
+// Members start out as zero, false or empty: `= 5` is no default of the API, and an absent Box would not have it. Defaults are the server's
+// matter. Kind, shape and place of a field follow from its C++ type. A member that the table forgets or names twice, and a type that a
+// field cannot have, are errors of the compiler. JSON names are the members' in lowerCamel ("runAsUser" for run_as_user, "namespace" for
+// namespace_), or what `.json` says.
 #pragma once
 
 #include <array>
@@ -26,11 +27,14 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "kube/value/box.h"
 #include "kube/value/int_or_string.h"
 #include "kube/value/list.h"
 #include "kube/value/map.h"
+#include "kube/value/member_count.h"
 #include "kube/value/quantity.h"
 #include "kube/value/raw.h"
 #include "kube/value/string.h"
@@ -180,6 +184,18 @@ constexpr Column MakeColumn(std::size_t offset, FieldOptions options) {
   return column;
 }
 
+// Whether a JSON name is there twice, or is none.
+template <std::size_t N>
+constexpr bool HasUsableNames(const std::array<Column, N>& columns) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (columns[i].info.json_name.empty()) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (columns[i].info.json_name == columns[j].info.json_name) return false;
+    }
+  }
+  return true;
+}
+
 // Whether the columns, in any order, are all members of a struct whose unknown_fields are at `end`.
 template <std::size_t N>
 constexpr bool CoversStruct(const std::array<Column, N>& columns, std::size_t end) {
@@ -224,6 +240,10 @@ constexpr std::array<Column, sizeof...(Columns)> ColumnsOf(Columns... columns) {
   static constexpr auto kKubeColumnsOf##Struct = ::kube::internal::ColumnsOf(__VA_ARGS__);                                       \
   static_assert(::kube::internal::CoversStruct(kKubeColumnsOf##Struct, offsetof(Struct, unknown_fields)),                        \
                 "the table of " #Struct " forgets a member of the struct, or names one twice; KUBE_TABLE has to be last in it"); \
+  static_assert(::kube::internal::HasUsableNames(kKubeColumnsOf##Struct),                                                        \
+                "the table of " #Struct " has a JSON name twice, or an empty one");                                              \
+  static_assert(sizeof(Struct) < 0xffff, "a struct with a table has fewer than 64 KiB");                                         \
+  static_assert(&::kube::internal::TheTableNamesAllMembersOf<kKubeColumnsOf##Struct.size() + 1, Struct> != nullptr);             \
   static constexpr auto kKubeFieldsOf##Struct = ::kube::internal::FieldsOf(kKubeColumnsOf##Struct);                              \
   constinit const ::kube::TypeInfo Struct::kType {                                                                               \
     table_name, kKubeFieldsOf##Struct.data(), static_cast<std::uint16_t>(kKubeFieldsOf##Struct.size()),                          \

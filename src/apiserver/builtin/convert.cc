@@ -29,7 +29,8 @@ core::v1::Event Convert(const events::v1::Event& in) {
   out.count = in.deprecated_count;
   out.type = in.type;
   out.event_time = in.event_time;
-  if (in.series.has_value()) out.series = core::v1::EventSeries{.count = in.series->count, .last_observed_time = in.series->last_observed_time};
+  if (in.series.has_value())
+    out.series = core::v1::EventSeries{.count = in.series->count, .last_observed_time = in.series->last_observed_time};
   out.action = in.action;
   out.related = in.related;
   out.reporting_component = in.reporting_controller;
@@ -49,7 +50,8 @@ events::v1::Event Convert(const core::v1::Event& in) {
   out.deprecated_count = in.count;
   out.type = in.type;
   out.event_time = in.event_time;
-  if (in.series.has_value()) out.series = events::v1::EventSeries{.count = in.series->count, .last_observed_time = in.series->last_observed_time};
+  if (in.series.has_value())
+    out.series = events::v1::EventSeries{.count = in.series->count, .last_observed_time = in.series->last_observed_time};
   out.action = in.action;
   out.related = in.related;
   out.reporting_controller = in.reporting_component;

@@ -1,0 +1,14 @@
+// says: has a JSON name twice
+#include <kube/kind.h>
+
+struct Backup {
+  kube::String schedule{};
+  kube::String time_zone{};
+  KUBE_TABLE(Backup);
+};
+
+#ifdef MISTAKE
+KUBE_DEFINE_TABLE(Backup, "example.v1.Backup", KUBE_FIELD(Backup, schedule), KUBE_FIELD(Backup, time_zone, .json = "schedule"));
+#else
+KUBE_DEFINE_TABLE(Backup, "example.v1.Backup", KUBE_FIELD(Backup, schedule), KUBE_FIELD(Backup, time_zone));
+#endif
