@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "client/handwritten_kind_test_util.h"
 #include "control/desired_test_util.h"
 #include "kube/meta/owner_reference.h"
 
@@ -226,6 +227,19 @@ TEST_F(CreateOrUpdateTest, PatchOfFieldsDoesNotMindOtherWriters) {
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(map.data.Get("theirs"), "1");
   EXPECT_EQ(map.data.Get("mine"), "1");
+}
+
+// Equality comes from the table.
+TEST_F(CreateOrUpdateTest, AHandWrittenKindNeedsNoEquality) {
+  ASSERT_TRUE(server_->Load(kBackupCrd));
+  const auto pass = [&](const std::string& database) {
+    Backup backup;
+    backup.metadata = {.name = "nightly", .namespace_ = "default"};
+    return CreateOrUpdate(Soon(), *client_, backup, [&](Backup& b) { b.spec.database = String(database); });
+  };
+  EXPECT_EQ(pass("orders").value(), OperationResult::kCreated);
+  EXPECT_EQ(pass("orders").value(), OperationResult::kUnchanged);
+  EXPECT_EQ(pass("carts").value(), OperationResult::kUpdated);
 }
 
 TEST(OperationResultTest, HasTheNamesThatGoUsersKnow) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "client/handwritten_kind_test_util.h"
 #include "control/desired_test_util.h"
 
 namespace kube::internal {
@@ -164,6 +165,26 @@ TEST_F(StatusWriterTest, WorksOnDynamicObjects) {
   EXPECT_TRUE(again.RemoveCondition("Ready"));
   EXPECT_TRUE(again.Write(Soon()).value());
   EXPECT_TRUE(client_->Get<Service>(Soon(), KeyOf(service_))->status.conditions.empty());
+}
+
+// Equality comes from the table.
+TEST_F(StatusWriterTest, AHandWrittenKindNeedsNoEquality) {
+  ASSERT_TRUE(server_->Load(kBackupCrd));
+  Backup backup;
+  backup.metadata = {.name = "nightly", .namespace_ = "default"};
+  backup = Created(backup);
+  StatusWriter<Backup> writer(*client_, backup);
+  EXPECT_FALSE(writer.changed());
+  writer->copies = 2;
+  writer.SetCondition({.type = "Ready", .status = "True", .reason = "Ok"}, kEarly);
+  const Result<bool> written = writer.Write(Soon());
+  ASSERT_TRUE(written) << written.error().ToString();
+  EXPECT_TRUE(*written);
+  EXPECT_FALSE(writer.changed());
+  EXPECT_EQ(client_->Get<Backup>(Soon(), KeyOf(backup))->status.copies, 2);
+  requests_->Take();
+  EXPECT_FALSE(writer.Write(Soon()).value());
+  EXPECT_THAT(requests_->Take(), IsEmpty());
 }
 
 }  // namespace

@@ -41,6 +41,7 @@
 #include "kube/client/retry.h"
 #include "kube/control/cached_client.h"
 #include "kube/meta/dynamic_object.h"
+#include "kube/value/type_info.h"
 
 namespace kube {
 
@@ -105,6 +106,16 @@ const String& VersionOf(const T& object) {
   }
 }
 
+// By the table if there is one: a struct needs no operator== of its own.
+template <typename T>
+bool Equal(const T& a, const T& b) {
+  if constexpr (Described<T>) {
+    return EqualObjects(T::kType, &a, &b);
+  } else {
+    return a == b;
+  }
+}
+
 template <ObjectType T, typename Mutate>
 Result<void> CallMutate(Mutate& mutate, T& object) {
   const ObjectKey key = KeyOf(object);
@@ -157,7 +168,7 @@ Result<OperationResult> CreateOrUpdate(const Context& ctx, const ResourceClient<
     }
     const T& live = *state->live;
     result = OperationResult::kUnchanged;
-    if (state->next == live) {
+    if (internal::Equal(state->next, live)) {
       object = live;
       return {};
     }

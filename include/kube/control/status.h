@@ -157,7 +157,7 @@ class StatusWriter {
     if constexpr (std::same_as<T, DynamicObject>) {
       return a["status"] == b["status"];
     } else {
-      return a.status == b.status;
+      return internal::Equal(a.status, b.status);
     }
   }
 
