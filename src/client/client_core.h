@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "client/protobuf_refusals.h"
 #include "kube/base/context.h"
 #include "kube/base/result.h"
 #include "kube/client/client.h"
@@ -13,7 +14,7 @@
 
 namespace kube::internal {
 
-// Thread safety: immutable once made.
+// Thread safety: immutable once made, except protobuf_refusals, which is safe by itself.
 class ClientCore {
  public:
   ClientConfig config;
@@ -22,6 +23,7 @@ class ClientCore {
   std::shared_ptr<Transport> transport;       // with all decorators
   std::shared_ptr<Clock> clock;
   std::shared_ptr<RateLimiter> discovery_limiter;  // with a burst of 300; null: as all others
+  mutable ProtobufRefusals protobuf_refusals;
 
   // Sends, and turns answers that are no success into errors. `what` is put before errors: "get pods default/web".
   Result<HttpResponse> Send(const Context& ctx, HttpRequest request, const std::string& what) const;

@@ -7,6 +7,7 @@
 #include "client/request.h"
 #include "client/watch_stream.h"
 #include "client/write_report.h"
+#include "kube/base/log.h"
 #include "kube/client/resource_client.h"
 #include "kube/codec/interner.h"
 #include "kube/codec/json.h"
@@ -25,15 +26,21 @@ constexpr std::string_view kMetadataList =
     "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-bool PrefersProtobuf(const ClientCore& core, const TypeInfo* type) {
-  if (type == nullptr || !HasProtobuf(*type)) return false;
+bool PrefersProtobuf(const ClientCore& core, const Gvr& gvr, const TypeInfo* type) {
+  if (type == nullptr || !HasProtobuf(*type) || core.protobuf_refusals.Has(gvr)) return false;
   return core.config.content_type.empty() || core.config.content_type == kProtobufType;
 }
 
-std::string_view AcceptFor(const ClientCore& core, const TypeInfo* type, bool metadata_only, bool list) {
-  if (metadata_only) return list ? kMetadataList : kMetadata;
+// Of the Accept headers above, what is left without protobuf, which is their first entry.
+std::string_view WithoutProtobuf(std::string_view accept) { return accept.substr(accept.find(',') + 1); }
+
+std::string_view AcceptFor(const ClientCore& core, const Gvr& gvr, const TypeInfo* type, bool metadata_only, bool list) {
+  if (metadata_only) {
+    const std::string_view accept = list ? kMetadataList : kMetadata;
+    return core.protobuf_refusals.Has(gvr) ? WithoutProtobuf(accept) : accept;
+  }
   if (type == nullptr) return kJsonType;
-  return PrefersProtobuf(core, type) ? kProtobufFirst : "application/json, */*";
+  return PrefersProtobuf(core, gvr, type) ? kProtobufFirst : "application/json, */*";
 }
 
 // A call on its way from the verb to HTTP.
@@ -43,18 +50,19 @@ struct Call {
   ResourcePath path;
   Query query{};
   EncodedBody body{};
+  // What a protobuf body was made of, in case the server wants it in JSON.
+  const TypeInfo* body_type = nullptr;
+  const void* body_object = nullptr;
   std::string_view accept{};
   bool streaming = false;
 };
 
 std::string WhatIs(const Call& call) { return std::string(call.verb) + " " + call.path.Describe(); }
 
-Result<HttpResponse> Send(const ClientCore& core, const Context& ctx, Call call) {
+// Takes the bytes of the body, and nothing else of the call.
+Result<HttpResponse> SendOnce(const ClientCore& core, const Context& ctx, Call& call) {
   Result<std::string> target = call.path.ToTarget();
   if (!target) return target.error().WithContext(WhatIs(call));
-  if (core.config.timeout.count() > 0 && !call.streaming) {
-    call.query.emplace("timeout", Duration(core.config.timeout).ToString());
-  }
   const std::string query = EncodeQuery(call.query);
   HttpRequest request;
   request.method = call.method;
@@ -66,6 +74,41 @@ Result<HttpResponse> Send(const ClientCore& core, const Context& ctx, Call call)
   request.verb = call.verb;
   request.url_template = call.path.ToTemplate();
   return core.Send(ctx, std::move(request), WhatIs(call));
+}
+
+constexpr int kNotAcceptable = 406;
+constexpr int kUnsupportedMediaType = 415;
+
+// A server that refuses protobuf (an aggregated one, or a proxy) is asked again in JSON, and for this resource from then on. Servers choose
+// the formats before they do anything, so a write that was refused like this has had no effect.
+Result<HttpResponse> Send(const ClientCore& core, const Context& ctx, Call call) {
+  if (core.config.timeout.count() > 0 && !call.streaming) {
+    call.query.emplace("timeout", Duration(core.config.timeout).ToString());
+  }
+  const bool accepts_protobuf = call.accept.starts_with(kProtobufType);
+  const bool sends_protobuf = call.body.content_type == kProtobufType;
+  if (!accepts_protobuf && !sends_protobuf) return SendOnce(core, ctx, call);
+  std::string bytes = sends_protobuf ? std::string() : call.body.bytes;  // patches and options: short
+  Result<HttpResponse> response = SendOnce(core, ctx, call);
+  if (response) return response;
+  const int code = response.error().http_code();
+  if (!(code == kUnsupportedMediaType && sends_protobuf) && !(code == kNotAcceptable && accepts_protobuf)) return response;
+  call.accept = accepts_protobuf ? WithoutProtobuf(call.accept) : call.accept;
+  if (sends_protobuf) {
+    Result<EncodedBody> body = EncodeObject(call.body_type, call.body_object, false);
+    if (!body) return body.error().WithContext(WhatIs(call));
+    call.body = *std::move(body);
+  } else {
+    call.body.bytes = std::move(bytes);
+  }
+  response = SendOnce(core, ctx, call);
+  const int now = response ? 0 : response.error().http_code();
+  const bool understood = response || (now != 0 && now != kUnsupportedMediaType && now != kNotAcceptable);
+  if (understood && core.protobuf_refusals.Add(*call.path.gvr)) {
+    static const Logger logger("client");
+    logger.V(2).Info("Server refuses protobuf, using JSON", {{"resource", call.path.gvr->ToString()}, {"code", code}});
+  }
+  return response;
 }
 
 // One object in the answer.
@@ -112,10 +155,12 @@ Result<void> SendWrite(const ClientCore& core, const Context& ctx, const Resourc
 Result<void> SendObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, Call call, const void* object,
                         bool dry_run, void* answer) {
   if (target.metadata_only) return OnlyMetadata();
-  Result<EncodedBody> body = EncodeObject(target.type, object, PrefersProtobuf(core, target.type));
+  Result<EncodedBody> body = EncodeObject(target.type, object, PrefersProtobuf(core, target.gvr, target.type));
   if (!body) return body.error().WithContext(WhatIs(call));
   call.body = *std::move(body);
-  call.accept = AcceptFor(core, target.type, false, false);
+  call.body_type = target.type;
+  call.body_object = object;
+  call.accept = AcceptFor(core, target.gvr, target.type, false, false);
   return SendWrite(core, ctx, target, std::move(call), dry_run, answer);
 }
 
@@ -126,7 +171,7 @@ Result<void> GetObject(const ClientCore& core, const Context& ctx, const Resourc
   Call call{.verb = "get", .method = "GET", .path = PathOf(target, key, subresource)};
   if (Result<void> ok = CheckNamed(target, key.ns.view(), key.name.view()); !ok) return ok.error().WithContext(WhatIs(call));
   if (!options.resource_version.empty()) call.query.emplace("resourceVersion", options.resource_version);
-  call.accept = AcceptFor(core, target.type, target.metadata_only, false);
+  call.accept = AcceptFor(core, target.gvr, target.type, target.metadata_only, false);
   return SendForObject(core, ctx, target, std::move(call), options.decode, object);
 }
 
@@ -136,7 +181,7 @@ Result<void> ListObjects(const ClientCore& core, const Context& ctx, const Resou
     return Error::Invalid("they are not namespaced, but the options name a namespace").WithContext(WhatIs(call));
   }
   call.query = ToQuery(options);
-  call.accept = AcceptFor(core, target.type, target.metadata_only, true);
+  call.accept = AcceptFor(core, target.gvr, target.type, target.metadata_only, true);
   const std::string what = WhatIs(call);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
@@ -158,7 +203,7 @@ Result<std::unique_ptr<WatchStream>> WatchObjects(const ClientCore& core, const 
     return Error::Invalid("they are not namespaced, but the options name a namespace").WithContext(WhatIs(call));
   }
   call.query = ToQuery(options);
-  call.accept = AcceptFor(core, target.type, target.metadata_only, false);
+  call.accept = AcceptFor(core, target.gvr, target.type, target.metadata_only, false);
   call.streaming = true;
   const std::string what = WhatIs(call);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
@@ -197,7 +242,7 @@ Result<void> PatchObject(const ClientCore& core, const Context& ctx, const Resou
   if (Result<void> ok = CheckNamed(target, key.ns.view(), key.name.view()); !ok) return ok.error().WithContext(WhatIs(call));
   call.query = ToQuery(options);
   call.body = {.bytes = patch.body, .content_type = patch.content_type()};
-  call.accept = AcceptFor(core, target.type, target.metadata_only, false);
+  call.accept = AcceptFor(core, target.gvr, target.type, target.metadata_only, false);
   return SendWrite(core, ctx, target, std::move(call), options.dry_run, answer);
 }
 
@@ -224,7 +269,7 @@ Result<void> ApplyObject(const ClientCore& core, const Context& ctx, const Resou
   call.query = ToQuery(options);
   call.body = *std::move(body);
   call.body.content_type = "application/apply-patch+yaml";
-  call.accept = AcceptFor(core, target.type, false, false);
+  call.accept = AcceptFor(core, target.gvr, target.type, false, false);
   return SendWrite(core, ctx, target, std::move(call), options.dry_run, answer);
 }
 
@@ -234,7 +279,7 @@ Result<void> DeleteObject(const ClientCore& core, const Context& ctx, const Reso
   if (Result<void> ok = CheckNamed(target, key.ns.view(), key.name.view()); !ok) return ok.error().WithContext(WhatIs(call));
   call.body.bytes = ToBody(options);
   if (!call.body.bytes.empty()) call.body.content_type = kJsonType;
-  call.accept = AcceptFor(core, target.type, false, false);
+  call.accept = AcceptFor(core, target.gvr, target.type, false, false);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
   if (!options.dry_run) ReportDeletion(core, ctx, {target, "delete"}, key, options, *response);
@@ -250,7 +295,7 @@ Result<void> DeleteObjects(const ClientCore& core, const Context& ctx, const Res
   call.query = ToQuery(which);
   call.body.bytes = ToBody(options);
   if (!call.body.bytes.empty()) call.body.content_type = kJsonType;
-  call.accept = AcceptFor(core, target.type, false, false);
+  call.accept = AcceptFor(core, target.gvr, target.type, false, false);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
   if (!options.dry_run) ReportDeletions(core, ctx, {target, "deletecollection"}, *response);
@@ -265,12 +310,14 @@ Result<void> CallSubresource(const ClientCore& core, const Context& ctx, const R
   if (Result<void> ok = CheckNamed(target, key.ns.view(), key.name.view()); !ok) return ok.error().WithContext(WhatIs(call));
   const std::string what = WhatIs(call);
   if (body != nullptr) {
-    Result<EncodedBody> encoded = EncodeObject(body_type, body, PrefersProtobuf(core, body_type));
+    Result<EncodedBody> encoded = EncodeObject(body_type, body, PrefersProtobuf(core, target.gvr, body_type));
     if (!encoded) return encoded.error().WithContext(what);
     call.query = ToQuery(options);
     call.body = *std::move(encoded);
+    call.body_type = body_type;
+    call.body_object = body;
   }
-  call.accept = AcceptFor(core, answer_type, false, false);
+  call.accept = AcceptFor(core, target.gvr, answer_type, false, false);
   Result<HttpResponse> response = Send(core, ctx, std::move(call));
   if (!response) return response.error();
   Result<void> decoded = DecodeObject(answer_type, false, response->headers.Get("content-type"), response->body, {}, answer);

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "client/handwritten_kind_test_util.h"
+#include "client/protobuf_refusals.h"
 #include "client/scripted_transport_test_util.h"
 #include "kube/api/apps/v1.h"
 #include "kube/api/authentication/v1.h"
@@ -90,6 +92,89 @@ TEST_F(Contract10Negotiation, AnObjectWithMembersThatProtobufCannotSayGoesAsJson
   ASSERT_TRUE(client_.Update(ctx_, *pod));
   EXPECT_THAT(Sent(), HasSubstr("type:application/json"));
   EXPECT_THAT(transport_->last().body, HasSubstr("fromTheFuture"));
+}
+
+TEST_F(Contract10Negotiation, AHandWrittenKindTravelsAsJsonWhateverItsNumbersSay) {
+  transport_->Answer(201, R"({"kind":"Backup","apiVersion":"handwritten.example.com/v1"})");
+  Backup backup;
+  backup.metadata = {.name = "nightly", .namespace_ = "default"};
+  ASSERT_TRUE(client_.Create(ctx_, backup));
+  EXPECT_EQ(Sent(), "POST /apis/handwritten.example.com/v1/namespaces/default/backups accept:application/json, */* type:application/json");
+}
+
+constexpr char kRefused[] = R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"UnsupportedMediaType","code":415})";
+constexpr char kNotAcceptable[] = R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotAcceptable","code":406})";
+
+TEST_F(Contract10Negotiation, ABodyThatIsRefusedIsSentAgainInJsonAndTheResourceRemembered) {
+  const Pod pod{.metadata = {.name = "web", .namespace_ = "default"}};
+  transport_->Answer(415, kRefused);
+  transport_->Answer(201, kPodJson);
+  const Result<Pod> made = client_.Create(ctx_, pod, {.field_manager = "me"});
+  ASSERT_TRUE(made) << made.error().ToString();
+  EXPECT_EQ(made->metadata.uid, "u");
+  ASSERT_EQ(transport_->requests().size(), 2U);
+  EXPECT_EQ(Sent(), "POST /api/v1/namespaces/default/pods?fieldManager=me accept:application/json type:application/json");
+  EXPECT_EQ(FromJson<Pod>(transport_->last().body).value(), pod);
+  transport_->Answer(200, kPodJson);
+  ASSERT_TRUE(client_.Update(ctx_, pod));
+  EXPECT_EQ(transport_->requests().size(), 3U);
+  EXPECT_EQ(Sent(), "PUT /api/v1/namespaces/default/pods/web accept:application/json, */* type:application/json");
+  // Another resource may be another server's.
+  transport_->Answer(200, R"({"kind":"Deployment","apiVersion":"apps/v1"})");
+  ASSERT_TRUE(client_.Update(ctx_, Deployment{.metadata = {.name = "web", .namespace_ = "default"}}));
+  EXPECT_THAT(Sent(), ::testing::EndsWith("type:application/vnd.kubernetes.protobuf"));
+}
+
+TEST_F(Contract10Negotiation, AnAnswerThatIsRefusedIsAskedForAgainInJsonAndTheResourceRemembered) {
+  transport_->Answer(406, kNotAcceptable);
+  transport_->Answer(200, kPodJson);
+  ASSERT_TRUE(client_.Get<Pod>(ctx_, {"default", "web"}));
+  EXPECT_EQ(Sent(), "GET /api/v1/namespaces/default/pods/web accept:application/json");
+  transport_->Answer(200, "");
+  ASSERT_TRUE(client_.Watch<Pod>(ctx_));
+  EXPECT_THAT(Sent(), ::testing::EndsWith("accept:application/json, */*"));
+  EXPECT_EQ(transport_->requests().size(), 3U);
+}
+
+TEST_F(Contract10Negotiation, PatchesAndMetadataAreAskedForAgainToo) {
+  transport_->Answer(406, kNotAcceptable);
+  transport_->Answer(200, kPodJson);
+  ASSERT_TRUE(client_.Patch<Pod>(ctx_, {"default", "web"}, Patch::Json("[]")));
+  EXPECT_EQ(Sent(), "PATCH /api/v1/namespaces/default/pods/web accept:application/json type:application/json-patch+json");
+  EXPECT_EQ(transport_->last().body, "[]");
+  transport_->Answer(406, kNotAcceptable);
+  transport_->Answer(200, R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","uid":"u"}})");
+  ASSERT_TRUE(client_.Metadata<Node>().Get(ctx_, {"", "a"}));
+  EXPECT_EQ(Sent(), "GET /api/v1/nodes/a accept:application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+  EXPECT_EQ(transport_->requests().size(), 4U);
+}
+
+TEST_F(Contract10Negotiation, ARefusalOfJsonIsTheErrorAndIsNotRemembered) {
+  const Pod pod{.metadata = {.name = "web", .namespace_ = "default"}};
+  transport_->Answer(415, kRefused);
+  transport_->Answer(415, kRefused);
+  const Result<Pod> made = client_.Create(ctx_, pod);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().http_code(), 415);
+  EXPECT_EQ(transport_->requests().size(), 2U);
+  transport_->Answer(201, kPodJson);
+  ASSERT_TRUE(client_.Create(ctx_, pod));
+  EXPECT_THAT(Sent(), ::testing::EndsWith("type:application/vnd.kubernetes.protobuf"));
+  // A patch of an unknown type is not about protobuf.
+  transport_->Answer(415, kRefused);
+  EXPECT_FALSE(client_.Patch<Pod>(ctx_, {"default", "web"}, Patch::Json("[]")));
+  EXPECT_EQ(transport_->requests().size(), 4U);
+}
+
+TEST(ProtobufRefusalsTest, ForgetsTheOldestBeyondItsBound) {
+  ProtobufRefusals refusals;
+  const auto gvr = [](std::size_t i) { return Gvr{"example.com", "v1", String("kinds" + std::to_string(i))}; };
+  EXPECT_FALSE(refusals.Has(gvr(0)));
+  for (std::size_t i = 0; i <= ProtobufRefusals::kMost; ++i) EXPECT_TRUE(refusals.Add(gvr(i)));
+  EXPECT_FALSE(refusals.Add(gvr(1)));
+  EXPECT_FALSE(refusals.Has(gvr(0)));
+  EXPECT_TRUE(refusals.Has(gvr(1)));
+  EXPECT_TRUE(refusals.Has(gvr(ProtobufRefusals::kMost)));
 }
 
 TEST_F(Contract10Negotiation, ContentTypesThatAreNoApiAreExplained) {
