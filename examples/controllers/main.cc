@@ -9,8 +9,6 @@
 #include "kube/base/thread.h"
 #include "kube/client/client.h"
 #include "kube/client/wait.h"
-#include "kube/config/kubeconfig.h"
-#include "kube/config/load.h"
 #include "kube/control/controller.h"
 #include "kube/control/desired_state.h"
 #include "kube/control/manager.h"
@@ -67,7 +65,7 @@ class CopyReconciler {
 int main() {
   const auto server = kube::testing::ApiServer::Start();
   if (!server) return Fail(server.error());
-  const Result<Client> client = Client::FromConfig(kube::ToClientConfig(*kube::Kubeconfig::Parse((*server)->Kubeconfig())).value());
+  const Result<Client> client = (*server)->NewClient();
   if (!client) return Fail(client.error());
   auto [ctx, stop] = Context::Background().WithTimeout(std::chrono::minutes(2)).WithCancel();
 

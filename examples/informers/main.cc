@@ -7,8 +7,6 @@
 #include "kube/api/core/v1.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/client/client.h"
-#include "kube/config/kubeconfig.h"
-#include "kube/config/load.h"
 #include "kube/testing/api_server.h"
 
 using kube::Client;
@@ -86,11 +84,7 @@ int Fail(const kube::Error& error) {
 int main() {
   Result<std::unique_ptr<kube::testing::ApiServer>> server = kube::testing::ApiServer::Start();
   if (!server) return Fail(server.error());
-  const Result<kube::Kubeconfig> kubeconfig = kube::Kubeconfig::Parse((*server)->Kubeconfig());
-  if (!kubeconfig) return Fail(kubeconfig.error());
-  const Result<kube::ClientConfig> config = kube::ToClientConfig(*kubeconfig);
-  if (!config) return Fail(config.error());
-  const Result<Client> client = Client::FromConfig(*config);
+  const Result<Client> client = (*server)->NewClient();
   if (!client) return Fail(client.error());
   const Context ctx = Context::Background().WithTimeout(std::chrono::minutes(1));
 

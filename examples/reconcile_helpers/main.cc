@@ -7,8 +7,6 @@
 #include "kube/api/core/v1.h"
 #include "kube/api/networking/v1.h"
 #include "kube/client/client.h"
-#include "kube/config/kubeconfig.h"
-#include "kube/config/load.h"
 #include "kube/control/create_or_update.h"
 #include "kube/control/desired_state.h"
 #include "kube/control/finalizers.h"
@@ -136,11 +134,7 @@ Result<void> Status(const Context& ctx, const Client& client) {
 Result<void> Run(const Context& ctx) {
   Result<std::unique_ptr<kube::testing::ApiServer>> server = kube::testing::ApiServer::Start();
   if (!server) return server.error();
-  Result<kube::Kubeconfig> kubeconfig = kube::Kubeconfig::Parse((*server)->Kubeconfig());
-  if (!kubeconfig) return kubeconfig.error();
-  Result<kube::ClientConfig> config = ToClientConfig(*kubeconfig);
-  if (!config) return config.error();
-  Result<Client> client = Client::FromConfig(*config);
+  Result<Client> client = (*server)->NewClient();
   if (!client) return client.error();
 
   Deployment deployment;

@@ -5,6 +5,7 @@
 
 #include "kube/base/context.h"
 #include "kube/base/fake_clock.h"
+#include "kube/client/client.h"
 #include "kube/testing/api_server.h"
 
 using kube::Context;
@@ -28,6 +29,14 @@ void Users(ApiServer& server) {
   // [end]
   (void)admin;
   (void)jane;
+}
+
+Result<void> ClientOf(const ApiServer& server) {
+  // [client]
+  Result<kube::Client> client = server.NewClient();  // the administrator's, without a rate limit
+  if (!client) return client.error();
+  // [end]
+  return {};
 }
 
 Result<void> Faults(ApiServer& server) {
@@ -76,6 +85,7 @@ spec:
   std::printf("%s, %zu objects\n", (*server)->url().c_str(), (*server)->object_count());
   // [end]
   Users(**server);
+  if (Result<void> r = ClientOf(**server); !r) return Fail(r.error());
   if (Result<void> r = Faults(**server); !r) return Fail(r.error());
   if (Result<void> r = PodsThatAnswer(**server); !r) return Fail(r.error());
 

@@ -17,8 +17,6 @@
 #include "kube/base/metrics.h"
 #include "kube/client/client.h"
 #include "kube/client/wait.h"
-#include "kube/config/kubeconfig.h"
-#include "kube/config/load.h"
 #include "kube/control/event_recorder.h"
 #include "kube/control/leader_election.h"
 #include "kube/serve/http_server.h"
@@ -41,7 +39,7 @@ class ControlServerTest : public ::testing::Test {
     Result<std::unique_ptr<testing::ApiServer>> server = testing::ApiServer::Start();
     ASSERT_TRUE(server) << server.error().ToString();
     server_ = *std::move(server);
-    client_ = std::make_unique<Client>(Client::FromConfig(ToClientConfig(*Kubeconfig::Parse(server_->Kubeconfig())).value()).value());
+    client_ = std::make_unique<Client>(server_->NewClient().value());
   }
   // Long terms: a machine that is busy for seconds does not lose the lease. Who goes gives it back, so nobody waits for them.
   static LeaderElectionOptions Quick(std::string identity) {

@@ -16,8 +16,6 @@
 #include "kube/api/networking/v1.h"
 #include "kube/base/mutex.h"
 #include "kube/client/client.h"
-#include "kube/config/kubeconfig.h"
-#include "kube/config/load.h"
 #include "kube/testing/api_server.h"
 #include "kube/transport/transport.h"
 
@@ -87,9 +85,7 @@ class HelperTest : public ::testing::Test {
     Result<std::unique_ptr<testing::ApiServer>> server = testing::ApiServer::Start({.http = true});
     ASSERT_TRUE(server) << server.error().ToString();
     server_ = *std::move(server);
-    ClientConfig config = ToClientConfig(*Kubeconfig::Parse(server_->Kubeconfig())).value();
-    config.qps = -1;
-    client_.emplace(Client::FromConfig(config, Counted(requests_)).value());
+    client_.emplace(server_->NewClient(Counted(requests_)).value());
   }
   template <typename T>
   T Created(const T& object) {

@@ -11,8 +11,6 @@
 #include "kube/api/core/v1.h"
 #include "kube/base/thread.h"
 #include "kube/client/client.h"
-#include "kube/config/kubeconfig.h"
-#include "kube/config/load.h"
 #include "kube/control/manager.h"
 #include "kube/testing/api_server.h"
 #include "kube/transport/http_transport.h"
@@ -53,11 +51,7 @@ class ManagerServerTest : public ::testing::Test {
     server_ = testing::ApiServer::Start({.http = true}).value();
     client_ = std::make_unique<Client>(NewClient());
   }
-  Client NewClient(ClientOptions options = {}) const {
-    ClientConfig config = ToClientConfig(Kubeconfig::Parse(server_->Kubeconfig()).value()).value();
-    config.qps = -1;
-    return Client::FromConfig(config, std::move(options)).value();
-  }
+  Client NewClient(ClientOptions options = {}) const { return server_->NewClient(std::move(options)).value(); }
   void Create(const std::string& name) const {
     core::v1::ConfigMap map;
     map.metadata.namespace_ = "default";

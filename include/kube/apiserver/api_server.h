@@ -2,6 +2,7 @@
 //
 //   auto server = ApiServer::Start();
 //   if (!server) ...
+//   Result<Client> client = (*server)->NewClient();    // of the administrator; include kube/client/client.h
 //   WriteFile(path, (*server)->Kubeconfig());          // kubectl --kubeconfig path get pods
 //   (*server)->AddFault({.verb = "watch", .kind = FaultKind::kGone});
 //
@@ -27,6 +28,11 @@
 #include "kube/base/result.h"
 #include "kube/serve/certificate.h"
 #include "kube/serve/tls_policy.h"
+
+namespace kube {
+class Client;
+struct ClientOptions;
+}  // namespace kube
 
 namespace kube::apiserver {
 
@@ -64,6 +70,9 @@ class KUBE_EXPORT ApiServer {
   const std::string& ca_pem() const;  // empty with plain HTTP
   const std::string& admin_token() const;
   std::string Kubeconfig() const;  // of the administrator
+  // A client of the administrator, without a rate limit. Errors: those of Client::FromConfig.
+  Result<Client> NewClient() const;
+  Result<Client> NewClient(ClientOptions options) const;
   // Other users: by token, or (with TLS) by client certificate.
   std::string AddUser(std::string name, std::vector<std::string> groups = {});
   Result<serve::KeyPair> IssueClientCertificate(const std::string& name, std::vector<std::string> groups = {}) const;

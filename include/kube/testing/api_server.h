@@ -1,9 +1,11 @@
 // The embedded API server, under the name by which tests know it. See kube/apiserver/api_server.h.
 //
 //   auto server = kube::testing::ApiServer::Start();
+//   kube::Client client = (*server)->NewClient().value();
 #pragma once
 
 #include "kube/apiserver/api_server.h"
+#include "kube/client/client.h"
 
 namespace kube::testing {
 
