@@ -83,7 +83,7 @@ class ApiServerCommand final : public Command {
             .summary = "Runs the embedded API server until Ctrl-C",
             .description =
                 "An API server in memory, on 127.0.0.1, ready in milliseconds: for tests, demos and trying things out.\n"
-                "It keeps nothing, every authenticated user may do everything, and pods do not run.\n"
+                "It keeps no objects, every authenticated user may do everything, and pods do not run.\n"
                 "The objects of the manifests FILE are created first, in their order. One line says when it is ready;\n"
                 "Ctrl-C and SIGTERM end it.\n"
                 "For a real control plane see `kubexx control-plane`.",
@@ -93,7 +93,11 @@ class ApiServerCommand final : public Command {
   }
   void AddFlags(FlagSet& flags) override {
     flags.Add("kubeconfig-out", &kubeconfig_out_, "where the administrator's kubeconfig goes").Value("FILE");
-    flags.Add("port", &options_.port, "port to listen on (default: a free one)").Range(0, 65535);
+    flags
+        .Add("data-dir", &options_.data_dir,
+             "keep port, certificates and token here: the next start has the same\nkubeconfig, and no objects")
+        .Value("DIR");
+    flags.Add("port", &options_.port, "port to listen on (default: that of the data folder, or a free one)").Range(0, 65535);
     flags.Add("http", &options_.http, "plain HTTP without certificates; everybody on this machine is administrator");
     flags.Add("tls-min-version", &options_.tls.min_version, "VersionTLS12 or VersionTLS13")
         .Value("VERSION")

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """Runs the kubexx program on the example manifests: every encoding and back, pipes, files, exit codes; the API server's start and end."""
 
+import base64
 import json
 import os
 import random
+import re
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 
 PATIENCE = 60
@@ -18,6 +22,35 @@ PATIENCE = 60
 def first_ephemeral_port():
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
         return int(f.read().split()[0])
+
+
+def get_namespace(kubeconfig):
+    """Reads the namespace `default` as the kubeconfig says; its name."""
+    with open(kubeconfig, encoding="utf-8") as f:
+        text = f.read()
+    server, token = (re.search(rf"\b{key}: \"?([^\s\"]+)", text)[1] for key in ("server", "token"))
+    authority = base64.b64decode(re.search(r"certificate-authority-data: \"?([^\s\"]+)", text)[1]).decode()
+    request = urllib.request.Request(server + "/api/v1/namespaces/default", headers={"Authorization": "Bearer " + token})
+    with urllib.request.urlopen(request, timeout=PATIENCE, context=ssl.create_default_context(cadata=authority)) as answer:
+        return json.load(answer)["metadata"]["name"]
+
+
+def check_restart(program, work, expect):
+    """Kills a server with a data folder the hard way: the kubeconfig of the first one is good for the second."""
+    data, kubeconfig = os.path.join(work, "data"), os.path.join(work, "first.kubeconfig")
+    for args in (["--kubeconfig-out", kubeconfig], []):
+        with subprocess.Popen([program, "apiserver", "--data-dir", data, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                line = process.stdout.readline()
+                expect("starts with a data folder", "is ready at" in line, line)
+                expect("the kubeconfig works" + ("" if args else " after kill -9"), get_namespace(kubeconfig) == "default")
+            except (OSError, AttributeError) as error:
+                expect("the kubeconfig works" + ("" if args else " after kill -9"), False, error)
+            finally:
+                process.kill()
+    kept = [os.path.join(data, name) for name in os.listdir(data)]
+    expect("the data folder is private", stat.S_IMODE(os.stat(data).st_mode) == 0o700, oct(os.stat(data).st_mode))
+    expect("its files are, too", kept and all(stat.S_IMODE(os.stat(path).st_mode) == 0o600 for path in kept), kept)
 
 
 def check_api_server(program, manifests, expect):
@@ -76,6 +109,7 @@ def check_api_server(program, manifests, expect):
         line = run_until(signal.SIGTERM, "--kubeconfig-out", kubeconfig, *files)
         expect("says where it is", line.startswith("kubexx apiserver is ready at https://127.0.0.1:") and kubeconfig in line, line)
         expect("kubeconfig is a secret", os.path.exists(kubeconfig) and stat.S_IMODE(os.stat(kubeconfig).st_mode) == 0o600)
+        check_restart(program, work, expect)
         # A link that another user may have created: neither followed nor replaced.
         victim, link = file("victim", "untouched"), os.path.join(work, "link")
         os.symlink(victim, link)

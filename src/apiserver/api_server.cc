@@ -9,6 +9,7 @@
 #include "apiserver/crd.h"
 #include "apiserver/errors.h"
 #include "apiserver/faults.h"
+#include "apiserver/identity.h"
 #include "apiserver/lifecycle.h"
 #include "apiserver/object_meta.h"
 #include "apiserver/pod_endpoints.h"
@@ -63,8 +64,9 @@ std::string Base64(std::string_view bytes) {
 
 class ApiServer::Impl {
  public:
-  explicit Impl(ApiServerOptions options)
-      : options_(std::move(options)),
+  Impl(ApiServerOptions options, Identity kept)
+      : kept_(std::move(kept)),
+        options_(std::move(options)),
         core_(options_.clock ? options_.clock : Clock::Real(), options_.all_versions, options_.max_watch_backlog),
         crds_(core_),
         lifecycle_(core_),
@@ -102,8 +104,9 @@ class ApiServer::Impl {
   Result<void> Start() {
     serve::HttpServerOptions http{.port = options_.port, .tls_policy = options_.tls, .limits = serve::HttpLimits::ForApi()};
     if (!options_.http) {
-      Result<serve::CertificateAuthority> ca = serve::CertificateAuthority::Create("kubexx embedded API server");
-      if (!ca) return ca.error();
+      Result<serve::CertificateAuthority> ca = kept_.ca.key_pem.empty() ? serve::CertificateAuthority::Create("kubexx embedded API server")
+                                                                        : serve::CertificateAuthority::FromPem(kept_.ca);
+      if (!ca) return ca.error().WithContext("the certificate authority");
       Result<serve::KeyPair> pair = ca->Issue({.common_name = "kube-apiserver",
                                                .dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
                                                .addresses = {"127.0.0.1", "::1", "10.0.0.1"},
@@ -122,10 +125,13 @@ class ApiServer::Impl {
     if (options_.lifecycle) lifecycle_.Start();
     Result<std::unique_ptr<serve::HttpServer>> server = serve::HttpServer::Start(
         std::move(http), [this](const std::shared_ptr<serve::HttpExchange>& exchange) { router_.Handle(exchange); });
-    if (!server) return server.error();
+    if (!server) {
+      const bool kept = options_.port != 0 && options_.port == kept_.port;
+      return kept ? server.error().WithContext("the port that " + options_.data_dir + " keeps") : server.error();
+    }
     server_ = *std::move(server);
     ArmBookmarks();
-    return {};
+    return KeepIdentity();
   }
 
   Result<void> Load(std::string_view manifest) {
@@ -159,6 +165,7 @@ class ApiServer::Impl {
     return server_->Listen();
   }
 
+  Identity kept_;  // by options_.data_dir
   ApiServerOptions options_;
   std::optional<serve::CertificateAuthority> ca_;
   std::string ca_pem_;
@@ -172,6 +179,14 @@ class ApiServer::Impl {
   std::unique_ptr<serve::HttpServer> server_;
 
  private:
+  Result<void> KeepIdentity() {
+    if (options_.data_dir.empty()) return {};
+    const bool same_ca = !ca_ || ca_->key_pair().key_pem == kept_.ca.key_pem;
+    if (kept_.port == server_->port() && kept_.admin_token == options_.admin_token && same_ca) return {};
+    kept_ = {.port = server_->port(), .admin_token = options_.admin_token, .ca = ca_ ? ca_->key_pair() : kept_.ca};
+    return WriteIdentity(options_.data_dir, kept_);
+  }
+
   Result<void> LoadObject(const Value& object) {
     if (object["kind"].string_value() == "List") {
       for (const Value& item : object["items"].list()) {
@@ -227,7 +242,15 @@ ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ApiServer::~ApiServer() = default;
 
 Result<std::unique_ptr<ApiServer>> ApiServer::Start(ApiServerOptions options) {
-  auto impl = std::make_unique<Impl>(std::move(options));
+  Identity kept;
+  if (!options.data_dir.empty()) {
+    Result<Identity> found = ReadIdentity(options.data_dir);
+    if (!found) return found.error();
+    kept = *std::move(found);
+    if (options.port == 0) options.port = kept.port;
+    if (options.admin_token.empty()) options.admin_token = kept.admin_token;
+  }
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(kept));
   if (auto ok = impl->Start(); !ok) return ok.error();
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(impl)));
 }

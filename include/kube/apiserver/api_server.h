@@ -54,12 +54,16 @@ struct ApiServerOptions {
   std::vector<std::string> manifests = {};
   // The token of the administrator; empty: a random one.
   std::string admin_token = {};
+  // A folder that keeps port, certificate authority and administrator's token: the next server with it has the same kubeconfig. Created if
+  // missing, readable by this user alone. Objects are not kept. `port` and `admin_token` go first, and are kept from then on.
+  std::string data_dir = {};
 };
 
 // Thread safety: all functions may be called from any thread.
 class KUBE_EXPORT ApiServer {
  public:
-  // Errors: kTransport where the port cannot be had, kInvalid for a manifest that the server refuses.
+  // Errors: kTransport where the port cannot be had, kInvalid for a manifest that the server refuses, kConfig for a data_dir that cannot be
+  //   used.
   static Result<std::unique_ptr<ApiServer>> Start(ApiServerOptions options = {});
   // Stops serving; answers under way are cut.
   ~ApiServer();
