@@ -116,6 +116,12 @@ class ApiServer::Impl {
       http.tls = serve::HttpTlsOptions{pair->certificate_pem, pair->key_pem, ca_pem_};
       ca_.emplace(*std::move(ca));
     }
+    // Clients remember versions of the server before: no version may be used twice, and older ones must be 410 for them. A server makes
+    // less than a million changes in a second, on average.
+    if (!options_.data_dir.empty()) {
+      const auto now = std::chrono::system_clock::now().time_since_epoch();
+      core_.store().StartAt(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
+    }
     for (std::string_view objects : {kInitialObjects, kServerService}) {
       if (auto ok = Load(objects); !ok) return ok.error().WithContext("create the initial objects");
     }

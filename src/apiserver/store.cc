@@ -274,6 +274,13 @@ void Store::SendProgress(const std::string& resource, Watcher& watcher) {
   watcher.OnProgress(now);
 }
 
+void Store::StartAt(std::uint64_t version) {
+  MutexLock lock(mu_);
+  if (version <= version_) return;
+  version_ = version;
+  compacted_ = version;
+}
+
 void Store::Compact() {
   MutexLock lock(mu_);
   compacted_ = version_;

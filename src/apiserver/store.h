@@ -106,6 +106,8 @@ class Store {
   void SendProgress();
   void SendProgress(const std::string& resource, Watcher& watcher);
 
+  // Versions go on from here at least, and older ones are compacted. Before the first object.
+  void StartAt(std::uint64_t version);
   // Forgets the history up to now: watches and pages from older versions get 410.
   void Compact();
   // Drops everything, as if the disk were lost; versions go on. Watchers are forgotten without an event.

@@ -7,6 +7,7 @@
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
 import urllib.error
@@ -102,17 +103,33 @@ def steps(t):
         t.ends(program)
 
 
+def restart(t, server, command):
+    """Kills the server under an informer, and starts it again."""
+    t.ask("POST", DEPLOYMENTS, deployment("before", 80))
+    with t.start("watch") as program:
+        t.sees(program, r"(?s)added default/before.*that is all")
+        server.end(signal.SIGKILL)
+        with Background(command, os.path.join(t.work, "again.log")) as again:
+            t.check("the server is ready again", again.wait_text("is ready at"), again.text())
+            t.sees(program, r"deleted default/before")
+            t.ask("POST", DEPLOYMENTS, deployment("after", 80))
+            t.sees(program, r"added default/after")
+            t.ends(program)
+
+
 def main():
     kubexx, examples = sys.argv[1:]
     with tempfile.TemporaryDirectory() as work:
         kubeconfig = os.path.join(work, "kubeconfig")
-        with Background([kubexx, "apiserver", "--http", "--kubeconfig-out", kubeconfig], os.path.join(work, "server.log")) as server:
+        command = [kubexx, "apiserver", "--http", "--data-dir", os.path.join(work, "data")]
+        with Background([*command, "--kubeconfig-out", kubeconfig], os.path.join(work, "server.log")) as server:
             if not server.wait_text("is ready at"):
                 print("kubexx apiserver did not start:", server.text())
                 return 1
             url = re.search(r"http://[\d.:]+", server.text())[0]
             tutorial = Tutorial(url, kubeconfig, examples, work)
             steps(tutorial)
+            restart(tutorial, server, command)
     print(f"{tutorial.failures} failures")
     return 1 if tutorial.failures else 0
 
