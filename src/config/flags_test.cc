@@ -18,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -332,6 +333,70 @@ TEST(FlagSetTest, VariablesAreChecked) {
   p.flags.SetEnvironment({"GREETER_PORT=81"});
   EXPECT_EQ(p.Error({}), "fine");
   EXPECT_EQ(p.port, 81);
+}
+
+// Whoever may create a Service chooses these: they must neither set a flag nor keep the program from starting.
+TEST(FlagSetTest, VariablesOfServicesAreNobodysFlags) {
+  FlagSet flags("greeter");
+  int service_port = 1;
+  std::string host = "db";
+  flags.Add("service-port", &service_port, "where");
+  flags.Add("database-host", &host, "which one");
+  flags.SetEnvironment({"GREETER_PORT=tcp://10.0.0.1:80", "GREETER_SERVICE_HOST=10.0.0.1", "GREETER_SERVICE_PORT=80",
+                        "GREETER_SERVICE_PORT_HTTP=80", "GREETER_DATABASE_PORT=tcp://10.0.0.2:5432",
+                        "GREETER_DATABASE_SERVICE_HOST=10.0.0.2", "GREETER_DATABASE_PORT_5432_TCP_ADDR=10.0.0.2"});
+  const Result<void> parsed = flags.Parse(std::vector<std::string>{});
+  EXPECT_TRUE(parsed) << parsed.error().ToString();
+  EXPECT_EQ(service_port, 1);
+  EXPECT_EQ(host, "db");
+  flags.SetEnvironment({"GREETER_SERVICE_PORT=80", "GREETER_DATABASE_HOST=other"});
+  ASSERT_TRUE(flags.Parse(std::vector<std::string>{}));
+  EXPECT_EQ(service_port, 80);
+  EXPECT_EQ(host, "other");
+}
+
+TEST(FlagSetTest, AFlagNeedNotHaveAVariable) {
+  FlagSet flags("github");
+  std::string token;
+  flags.Add("token", &token, "for the cluster").NotInEnvironment();
+  flags.SetEnvironment({"GITHUB_TOKEN=secret", "GITHUB_TOKENS=secret"});
+  ASSERT_TRUE(flags.Parse(std::vector<std::string>{}));
+  EXPECT_EQ(token, "");
+}
+
+TEST(FlagSetTest, TextsOfAConfigFileStayTexts) {
+  Program p;
+  const auto read = [&](std::string_view content) {
+    const TemporaryFile file(content);
+    return p.Error({"--config", file.path()});
+  };
+  for (const char* value : {"1.10", "010", "yes", "12345678901234567890"}) {
+    EXPECT_THAT(read("text: " + std::string(value)), AnyOf(HasSubstr("expected a text: put it in quotes"), "fine")) << value;
+    EXPECT_TRUE(p.text == "Hello" || p.text == value) << p.text;
+  }
+  EXPECT_EQ(read("text: \"1.10\""), "fine");
+  EXPECT_EQ(p.text, "1.10");
+  EXPECT_EQ(read("namespaces: [\"a,b\", c]"), "fine");
+  EXPECT_THAT(p.namespaces, ElementsAre("a,b", "c"));
+  EXPECT_EQ(read("workers: 7"), "fine");
+  EXPECT_EQ(p.workers, 7);
+}
+
+TEST(FlagSetTest, DurationsAreExact) {
+  FlagSet flags("greeter");
+  std::chrono::seconds pause{1};
+  std::chrono::duration<int, std::milli> wait{1};
+  flags.Add("pause", &pause, "between greetings");
+  flags.Add("wait", &wait, "at first");
+  flags.SetEnvironment({});
+  const auto error = [&](const std::string& argument) {
+    const Result<void> parsed = flags.Parse({argument});
+    return parsed ? "fine" : parsed.error().message();
+  };
+  EXPECT_EQ(error("--pause=500ms"), "--pause: expected a multiple of 1s in the range of the flag");
+  EXPECT_EQ(error("--wait=1000h"), "--wait: expected a multiple of 1ms in the range of the flag");
+  EXPECT_EQ(error("--pause=90s"), "fine");
+  EXPECT_EQ(pause, std::chrono::seconds(90));
 }
 
 TEST(FlagSetTest, BadConfigFilesAreNamedWithTheLine) {

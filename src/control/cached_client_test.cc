@@ -315,6 +315,23 @@ TEST_F(CachedClientTest, APassOfDesiredStateThatChangesNothingSendsNoRequest) {
   EXPECT_EQ(pass(false), "1 unchanged, 0 requests");
 }
 
+// It might have dropped the marks by which leftovers are found.
+TEST_F(CachedClientTest, DesiredStateDoesNotReadACacheWithATransform) {
+  const ConfigMap owner = client_->Create(Patient(), Named<ConfigMap>("owner")).value();
+  const SharedInformer<Secret> secrets = informers_->For<Secret>();
+  ASSERT_TRUE(secrets.Transform([](Secret& secret) -> Result<void> {
+    secret.metadata.labels.clear();
+    return {};
+  }));
+  Sync();
+  const CachedClient cached = MakeCached();
+  const auto pass = [&](const char* name) {
+    return DesiredState(cached, owner, "set").Manage<Secret>().Want(Named<Secret>(name)).Apply(Patient())->Summary();
+  };
+  EXPECT_EQ(pass("a"), "1 created");
+  EXPECT_EQ(pass("b"), "1 created, 1 pruned");
+}
+
 TEST_F(CachedClientTest, DesiredStateAsksTheServerWhereNoCacheCanSay) {
   const ConfigMap owner = client_->Create(Patient(), Named<ConfigMap>("owner")).value();
   const SharedInformer<Secret> other = informers_->For<Secret>({.ns = "other"});

@@ -102,6 +102,8 @@ TEST(ManagerFlagsTest, ShutdownPreflightAndRbac) {
   EXPECT_EQ(Parsed({"--preflight=fail"}).options.preflight, Preflight::kFail);
   EXPECT_EQ(Parsed({"--preflight", "skip"}).options.preflight, Preflight::kSkip);
   EXPECT_EQ(Parsed({"--skip-preflight"}).options.preflight, Preflight::kSkip);
+  EXPECT_EQ(Parsed({"--preflight=fail", "--skip-preflight"}).options.preflight, Preflight::kSkip);
+  EXPECT_EQ(Parsed({"--skip-preflight", "--preflight=fail"}).options.preflight, Preflight::kFail);
   EXPECT_EQ(Parsed({"--skip-preflight=false"}).options.preflight, Preflight::kWarn);
   EXPECT_EQ(Parsed({"--print-rbac"}).options.print_rbac->name, "test");
   EXPECT_EQ(Parsed({"--print-rbac"}).options.print_rbac->service_account, "");

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kube/api/core/v1.h"
 #include "kube/codec/json.h"
@@ -62,6 +63,18 @@ TEST(SharingTest, WhatPatchesMake) {
               .value())
           .value(),
       "JSON patch");
+}
+
+TEST(SharingTest, DecodingIntoAnObjectKeepsItsReferencesApart) {
+  Pod pod = FromJson<Pod>(kPod).value();
+  pod.unknown_fields.clear();
+  const std::string more = ToProtobuf(pod).value();
+  core::v1::EnvVar& variable = pod.spec.containers[0].env[0];
+  ASSERT_TRUE(DecodeProtobuf(Pod::kType, &pod, more).ok());  // protobuf merges: the list of containers grows
+  ASSERT_EQ(std::as_const(pod).spec.containers.size(), 2U);
+  const Pod copy = pod;
+  variable.value = "changed";
+  EXPECT_EQ(copy.spec.containers[0].env[0].value, "b");
 }
 
 TEST(SharingTest, SettersOfDynamicObjects) {

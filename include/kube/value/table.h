@@ -243,7 +243,8 @@ constexpr std::array<Column, sizeof...(Columns)> ColumnsOf(Columns... columns) {
   static_assert(::kube::internal::HasUsableNames(kKubeColumnsOf##Struct),                                                        \
                 "the table of " #Struct " has a JSON name twice, or an empty one");                                              \
   static_assert(sizeof(Struct) < 0xffff, "a struct with a table has fewer than 64 KiB");                                         \
-  static_assert(&::kube::internal::TheTableNamesAllMembersOf<kKubeColumnsOf##Struct.size() + 1, Struct> != nullptr);             \
+  [[maybe_unused]] static constexpr auto kKubeMembersOf##Struct =                                                                \
+      &::kube::internal::TheTableNamesAllMembersOf<kKubeColumnsOf##Struct.size() + 1, Struct>;                                   \
   static constexpr auto kKubeFieldsOf##Struct = ::kube::internal::FieldsOf(kKubeColumnsOf##Struct);                              \
   constinit const ::kube::TypeInfo Struct::kType {                                                                               \
     table_name, kKubeFieldsOf##Struct.data(), static_cast<std::uint16_t>(kKubeFieldsOf##Struct.size()),                          \
