@@ -106,12 +106,15 @@ TEST(ConfigFlagsTest, TheProgramsOwnFlagsStandBesideOurs) {
   flags.Add("wide", &wide, "print more columns");
   flags.options.getenv = [](const std::string& name) -> std::optional<std::string> {
     if (name == "PODTOP_WIDE") return "true";
-    if (name == "PODTOP_CONTEXT") return "staging";
+    if (name == "PODTOP_KUBECONFIG") return "staging.kubeconfig";
+    if (name == "PODTOP_TOKEN" || name == "PODTOP_USER" || name == "PODTOP_NAMESPACE") return "of another program";
     return std::nullopt;
   };
   ASSERT_TRUE(flags.Parse({"-n=x"}));
   EXPECT_TRUE(wide);
-  EXPECT_EQ(flags.options.context, "staging");
+  EXPECT_EQ(flags.options.kubeconfig, "staging.kubeconfig");
+  EXPECT_EQ(flags.options.token, "");
+  EXPECT_EQ(flags.options.user, "");
   EXPECT_EQ(flags.options.ns, "x");
   EXPECT_THAT(flags.Help(), HasSubstr("usage: podtop [flags]\n\n      --wide                        print more columns\n\ncluster:\n"));
 }

@@ -307,7 +307,7 @@ struct FlagReader {
   static Result<std::string> Scalar(const FlagSpec& flag, const Value& value) {
     if (value.is_string()) return value.string_value().str();
     // YAML reads 1.10 as 1.1, 010 as 8 and yes as true: a text has to say that it is one.
-    if (flag.text && !value.is_list() && !value.is_object()) return Error::Invalid("expected a text: put it in quotes");
+    if (flag.text && (value.is_bool() || value.is_number())) return Error::Invalid("expected a text: put it in quotes");
     if (value.is_bool()) return std::string(value.bool_value() ? "true" : "false");
     if (value.is_int()) return std::to_string(value.int_value());
     if (value.is_double()) return fmt::format("{}", value.double_value());
