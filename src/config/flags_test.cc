@@ -442,7 +442,10 @@ TEST(FlagSetTest, SecretsAreNeverPrinted) {
   for (const char* content :
        {"token: s3 cret\n", "token: *s3cret\n", "token: !!int s3cret\n", "token: [{s3cret: x}]\n", "token: \"s3cret\n"}) {
     const TemporaryFile file(content);
-    EXPECT_THAT(p.Error({"--config", file.path()}), AllOf(HasSubstr(file.path()), Not(HasSubstr("s3")))) << content;
+    std::string error = p.Error({"--config", file.path()});
+    ASSERT_THAT(error, HasSubstr(file.path())) << content;
+    error.erase(error.find(file.path()), file.path().size());  // whose random part may look like a piece of the secret
+    EXPECT_THAT(error, Not(HasSubstr("s3"))) << content;
   }
   std::string password = "default-s3cret";
   flags.Add("password", &password, "of the user").Secret();
