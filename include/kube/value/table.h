@@ -226,10 +226,10 @@ constexpr std::array<Column, sizeof...(Columns)> ColumnsOf(Columns... columns) {
 }  // namespace internal
 }  // namespace kube
 
-#define KUBE_TABLE(Struct)                                                                                         \
-  ::kube::UnknownFields unknown_fields{};                                                                          \
-  static const ::kube::TypeInfo kType;                                                                             \
-  friend bool operator==(const Struct& a, const Struct& b) { return ::kube::EqualObjects(Struct::kType, &a, &b); } \
+#define KUBE_TABLE(Struct)                                                                                                          \
+  ::kube::UnknownFields unknown_fields{};                                                                                           \
+  static const ::kube::TypeInfo kType;                                                                                              \
+  [[maybe_unused]] friend bool operator==(const Struct& a, const Struct& b) { return ::kube::EqualObjects(Struct::kType, &a, &b); } \
   static_assert(true, "for the semicolon")
 
 #define KUBE_FIELD(Struct, member, ...) \
