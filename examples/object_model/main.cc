@@ -67,7 +67,7 @@ void Optional() {
 void Sharing() {
   // [sharing]
   const Pod original = MakePod();
-  Pod copy = original;  // long strings, and what nobody has a reference into, are shared
+  Pod copy = original;  // shares long strings and every list, map and box without a mutable reference
   copy.metadata.labels["app"] = "api";
   copy.spec.containers[0].image = "example.com/api:2.0";
 

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     if (!read) return read.error();
     PrintLabels(*read);
 
-    // The server takes an update only for the version that was read: who loses the race reads again.
+    // The server takes an update only for the version that was read: the loser of the race reads again.
     const Result<void> updated = kube::RetryOnConflict(ctx, [&]() -> Result<void> {
       Result<Pod> current = client.Get<Pod>(ctx, key);
       if (!current) return current.error();

@@ -19,7 +19,8 @@ using kube::core::v1::Pod;
 int main(int argc, char** argv) {
   kube::ConfigFlags flags("pod_informer");
   return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> Result<void> {
-    // One watch for each kind, however many parts of a program ask for it. Every half hour all pods are told once more, from the cache.
+    // One watch for each kind, however many parts of a program ask for it. Every half hour a resync delivers all pods again, from the
+    // cache.
     kube::InformerFactory informers(client, {.resync = std::chrono::minutes(30)});
     const kube::SharedInformer<Pod> pods = informers.For<Pod>();
     const Result<kube::HandlerRegistration> registration = pods.AddEventHandler({

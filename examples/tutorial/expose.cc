@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
       if (!changes) return changes.error();
       if (changes->Count(kube::ChildChange::Outcome::kConflict) > 0) {
         events.Event(deployment, kube::EventType::kWarning, "NameConflict", "Expose", changes->ToResult().error().message());
-        return Action::RequeueAfter(std::chrono::minutes(1));  // whoever made the other object may delete it
+        return Action::RequeueAfter(std::chrono::minutes(1));  // the other object may be deleted; no watch reports that
       }
       if (changes->changed()) events.Event(deployment, kube::EventType::kNormal, "Exposed", "Expose", changes->Summary());
       return Action::Done();

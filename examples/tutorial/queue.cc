@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
         } else {
           queue.AddRateLimited(*key);  // later, and later still the next time
         }
-        queue.Done(*key);  // until here nobody else gets this key
+        queue.Done(*key);  // until here no other worker gets this key
       }
     });
     // [end]

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
       std::cout << kube::KeyOf(deployment).ToString() + ": " + changes->Summary() + "\n" << std::flush;
       return Action::Done();
     };
-    // Owns: a change of a Service is told as one of its Deployment.
+    // Owns: changes to a Service enqueue the Deployment that owns it.
     return manager.Add(kube::ControllerFor<Deployment>("service").Owns<Service>().Reconcile(reconcile));
     // [end]
   });

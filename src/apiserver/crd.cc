@@ -105,7 +105,7 @@ bool ConditionTrue(const Value& crd, std::string_view type) {
   return false;
 }
 
-// The newest served version after this one that is not deprecated; empty where there is none.
+// The newest served version after this one that is not deprecated; empty if there is none.
 std::string NewestInUse(const Value& versions, const std::string& deprecated) {
   std::string out;
   for (const Value& version : versions.list()) {
@@ -302,7 +302,7 @@ void CrdController::Sync(const std::string& name) {
       Value next = live;
       Value& to = next["status"];
       for (const char* member : {"acceptedNames", "storedVersions"}) to[member] = std::as_const(status)[member];
-      // Of the conditions only those that are set here: another thread may have set others meanwhile.
+      // Compares only the conditions set here: another thread may have set others meanwhile.
       for (const Value& c : std::as_const(status)["conditions"].list()) {
         std::string_view type = c["type"].string_value();
         if (type == "Terminating") continue;

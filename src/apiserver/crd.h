@@ -31,7 +31,7 @@ class CrdController {
  public:
   explicit CrdController(ApiCore& core);
 
-  // Serves none any more; for a store that is cleared.
+  // Stops serving all of them; called when the store is cleared.
   void Forget();
 
  private:

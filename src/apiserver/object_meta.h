@@ -39,7 +39,7 @@ void PrepareMetaForUpdate(Value& object, const Value& old);
 // What is wrong with a name for this resource.
 Problems NameProblems(const ServedResource& resource, std::string_view name, bool prefix);
 std::vector<FieldError> ValidateMeta(const ServedResource& resource, const Value& object);
-// What a custom resource is told of finalizers that it gains: they should have a domain and a path.
+// Warnings for finalizers added to a custom resource: they should have a domain and a path.
 std::vector<std::string> FinalizerWarnings(const Value& object, const Value* old);
 std::vector<FieldError> ValidateMetaUpdate(const Value& object, const Value& old);
 

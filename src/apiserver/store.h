@@ -59,7 +59,7 @@ class Watcher {
   virtual void OnEvent(const StoreEvent& event) = 0;
   // Everything up to this version has been delivered.
   virtual void OnProgress(std::uint64_t version) = 0;
-  // The resource is not served as it was any more: no event follows.
+  // The resource has changed or is no longer served: no event follows.
   virtual void OnEnd() {}
   // A watcher that is closed gets no more events and is forgotten at the next occasion.
   virtual bool closed() const = 0;

@@ -365,7 +365,7 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
     if (!request.is_apply) {
       object = UpdateManagedFields(TargetFor(call, object), live, std::move(object),
                                    {.manager = request.manager, .subresource = request.subresource, .now = Now()});
-      // The real server forgets the time where it converts the entries of a Scale back.
+      // The real server drops the time when it converts the entries of a Scale back.
       if (r.custom && request.subresource == "scale") {
         for (Value& entry : object["metadata"]["managedFields"].MutableList()) {
           if (std::as_const(entry)["subresource"].string_value() == "scale") entry.MutableObject().Erase("time");

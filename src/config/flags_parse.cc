@@ -21,7 +21,7 @@ namespace kube {
 namespace internal {
 namespace {
 
-// A number without an exponent where it has none of its own.
+// Formats a number, without an exponent if it is a small integer.
 std::string Plain(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e15) return std::to_string(static_cast<std::int64_t>(value));
   return fmt::format("{}", value);
@@ -235,7 +235,7 @@ struct FlagReader {
     return {};
   }
 
-  // A person who asks for help gets it, whatever else is wrong.
+  // --help is answered even if other arguments are wrong.
   Error Stopped(Error error, const std::vector<std::string>& arguments, std::size_t at) {
     for (std::size_t i = at + 1; i < arguments.size() && arguments[i] != "--"; ++i) {
       if (arguments[i] != "--help" && arguments[i] != "-h") continue;
@@ -288,7 +288,7 @@ struct FlagReader {
         config_file = found->second;
       }
     }
-    // A variable that is almost one of ours is a mistake; others may belong to anybody.
+    // A variable that is almost one of ours is a mistake; others may belong to other programs.
     for (const auto& [name, value] : variables) {
       constexpr std::size_t kLongEnough = 5, kClose = 2;
       if (!name.starts_with(prefix) || name.size() < prefix.size() + kLongEnough || known.count(name) != 0) continue;

@@ -335,8 +335,8 @@ TEST(FlagSetTest, VariablesAreChecked) {
   EXPECT_EQ(p.port, 81);
 }
 
-// Whoever may create a Service chooses these: they must neither set a flag nor keep the program from starting.
-TEST(FlagSetTest, VariablesOfServicesAreNobodysFlags) {
+// Anyone allowed to create a Service chooses these: they must neither set a flag nor prevent the program from starting.
+TEST(FlagSetTest, VariablesOfServicesSetNoFlags) {
   FlagSet flags("greeter");
   int service_port = 1;
   std::string host = "db";

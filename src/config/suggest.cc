@@ -20,7 +20,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 std::string_view Suggest(std::string_view word, const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t kLongest = 100;  // nobody mistypes more than that
+  constexpr std::size_t kLongest = 100;  // longer names get no suggestion
   if (word.size() > kLongest) return {};
   std::string_view best;
   std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());

@@ -198,7 +198,7 @@ TEST(ObjectsTest, EmptyListAndNoListAreEqual) {
 TEST(AnyObjectTest, HoldsAnyTypeAndDetaches) {
   AnyObject a(Node::kType);
   static_cast<Node*>(a.mutable_data())->text = kLongText;
-  a.Settle();  // nobody writes through that pointer any more
+  a.Settle();  // the pointer is not used again
   AnyObject b = a;
   EXPECT_EQ(a, b);
   EXPECT_EQ(a.data(), b.data());

@@ -1,4 +1,4 @@
-// An error that nobody looks at is a compiler error.
+// Ignoring a Result is a compiler error.
 // says: nodiscard
 #include <kube/base/result.h>
 

@@ -97,7 +97,7 @@ class [[nodiscard]] Result {
     return *e;
   }
 
-  // f(value), which is a Result of any type; the error where there is no value.
+  // f(value), which is a Result of any type; the error if there is no value.
   template <typename F>
   auto and_then(F&& f) const& -> std::invoke_result_t<F, const T&> {
     if (!ok()) return error();

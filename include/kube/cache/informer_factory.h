@@ -101,7 +101,7 @@ class KUBE_EXPORT InformerFactory {
   // The same, how much memory their objects hold. Walks all objects: for a look now and then.
   std::vector<InformerMemory> memory() const;
 
-  // For kube/control: the same informers for those who may outlive this object. Its end shuts nothing down.
+  // For kube/control: a handle to the same informers that may outlive this object; destroying it shuts nothing down.
   std::shared_ptr<InformerFactory> View();
   bool shut_down() const;
   // For kube/control: the informers of a resource that are there, in any version; of one form, or of all of them.

@@ -236,7 +236,7 @@ template <Resource T>
 ControllerBuilder<T> ControllerFor(std::string name) {
   return ControllerBuilder<T>(std::move(name), GvrOf<T>(), GvkOf<T>(), IsNamespaced<T>());
 }
-// Of a kind that has no C++ type: ControllerFor("carts", {.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"})
+// For a kind that has no C++ type: ControllerFor("carts", {.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"})
 inline ControllerBuilder<DynamicObject> ControllerFor(std::string name, DynamicKind kind) {
   Gvk gvk{kind.gvr.group, kind.gvr.version, std::move(kind.kind)};
   return {std::move(name), std::move(kind.gvr), std::move(gvk), kind.namespaced};

@@ -42,7 +42,7 @@ struct SourceOptions {
   Predicate<T> when{};                        // must not wait: it may be asked on the informer's thread
   std::optional<InformerOptions> informer{};  // none: the factory's defaults
   std::string name{};                         // of causes, logs and metrics; empty: the resource, "deployments.apps"
-  // Work begins also where the server does not have the kind or does not allow to read it; changes are told once it does.
+  // Work begins even if the server lacks the kind or forbids reading it; changes are delivered once it is available.
   bool optional = false;
 };
 

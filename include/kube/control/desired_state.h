@@ -8,7 +8,7 @@
 //   if (!changes) return changes.error();                               // also if a child failed
 //   log.Info("Reconciled", {{"changes", changes->Summary()}});          // "1 created, 1 unchanged"
 //
-// A CachedClient is read where one of its informers has the kind, as Owns<U>() of a controller sees to: a pass that changes nothing sends
+// Reads go to a CachedClient's informers if one has the kind, which a controller's Owns<U>() ensures: a pass that changes nothing sends
 // no request. With a Client each pass asks the server.
 //
 // Apply does this for each wanted child:
@@ -177,9 +177,9 @@ class KUBE_EXPORT DesiredStateCore {
 // Lifetime: holds a copy of the client, of the owner's metadata and of all that it was given.
 // Blocking and cancellation: Apply waits for its requests, one after another, and they end with the context.
 // Errors: of both kInvalid if options or owner cannot be right (no field manager, no name, an owner without UID). A child that fails stops
-//   no other child; Apply then returns the error of the first one, TryApply has it in Changes. Conflicts are in Changes: the other object
-//   has to change before another try can succeed: return Action::RequeueAfter, since an object of somebody else is not the owner's to
-//   watch.
+//   no other child; Apply then returns the error of the first one, TryApply has it in Changes. Conflicts are in Changes: another owner's
+//   object has the name. Return Action::RequeueAfter then: the controller watches its own children only, so no event reports that the
+//   name is free.
 // Cost: one read for each wanted child and one list for each kind; none of them if a cache has the kind and there is nothing to do, or the
 //   child does not exist. Before an object is changed it is read from the server, whatever a cache says. One write for each child that
 //   has to change, two for the first change after its creation.

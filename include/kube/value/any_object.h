@@ -43,7 +43,7 @@ class AnyObject {
     rep_->lent = 1;
     return rep_->data();
   }
-  // Nobody writes through an earlier mutable_data() any more: copies share the object.
+  // Promises that no pointer from mutable_data() is written through again: copies share the object.
   void Settle() {
     if (rep_ == nullptr || rep_->lent == 0) return;
     rep_->lent = 0;

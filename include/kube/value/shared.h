@@ -1,10 +1,10 @@
 // The memory under List, Map and Box: reference-counted blocks. Not for users; the containers are.
 //
-// Lent blocks. Who was given a reference for writing (`auto& c = pod.spec.containers[0]`) may write through it at any time, also after a
+// Lent blocks. A mutable reference (`auto& c = pod.spec.containers[0]`) may be written through at any time, also after a
 // copy of the object was made. So a block that has given one out is lent: it is never shared again, and a copy of its container gets
 // a block of its own, which is not lent. Where a lent block is, all blocks that it is inside of are lent, too: a reference into it went
-// through them, or it was moved into them (HoldsLent). Hence who finds a block that is not lent need not look further. Settle ends it for
-// an object that its owner knows nobody refers into.
+// through them, or it was moved into them (HoldsLent). Hence a block that is not lent contains no lent one. Settle clears the mark of
+// an object into which no mutable reference is left.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ bool HoldsLent(const T& value) {
     return false;
   }
 }
-// Nobody holds a reference into `value` any more: copies share all of it.
+// Promises that no mutable reference into `value` is left: copies share all of it.
 template <typename T>
 void Settle(T& value) {
   if constexpr (Described<T>) {

@@ -46,7 +46,7 @@ namespace kube {
 // What a field's C++ type does not say.
 struct FieldOptions {
   std::string_view json{};  // empty: the member's name in lowerCamel
-  bool required = false;    // written even where it is empty
+  bool required = false;    // written even if it is empty
   bool bytes = false;       // a String that holds binary data: base64 in JSON
   const FieldExtra* extra = nullptr;
 };
@@ -87,7 +87,7 @@ struct LowerCamel {
   static constexpr std::string_view view() { return {kText.text, kText.size}; }
 };
 
-// The kind of an element; kInline where there is none for the type.
+// The kind of an element; kInline if no kind fits the type.
 template <typename T>
 constexpr FieldKind KindOfElement() {
   if constexpr (std::is_same_v<T, bool>) {

@@ -17,7 +17,7 @@ struct Approval {
 };
 Approval ApprovalOf(std::string_view annotation);
 
-// What is wrong with the PEM text of a CA bundle; empty where it holds a certificate.
+// Describes the problem with the PEM text of a CA bundle; empty if it holds a certificate.
 std::string BundleProblem(const std::string& pem);
 
 }  // namespace kube::apiserver::builtin

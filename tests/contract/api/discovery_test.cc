@@ -454,7 +454,7 @@ TEST_P(OpenApiContract, Version2HasAProtobufForm) {
   ASSERT_FALSE(path.empty());
   ASSERT_EQ(Fields(path, 2).size(), 1U);
   EXPECT_EQ(Fields(Fields(path, 2)[0], 5)[0], "readCoreV1NamespacedConfigMap");
-  // Whoever has it gets no second copy.
+  // A client that sends the current ETag gets no second copy.
   HttpFields again = accept;
   again.emplace_back("If-None-Match", got.Header("etag"));
   EXPECT_CODE(Get("/openapi/v2", again), 304);
