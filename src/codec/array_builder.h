@@ -26,18 +26,19 @@ void SortEntries(const FieldInfo& field, ArrayRep** at, F on_duplicate) {
   std::vector<std::uint32_t> order(size);
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
-  ArrayRep* keep = NewArray(size, stride);
-  ArrayRep* drop = NewArray(size, stride);
+  // Until the end the entries belong to `*at`.
+  using Block = std::unique_ptr<ArrayRep, decltype(&FreeBlock)>;
+  Block keep(NewArray(size, stride), &FreeBlock), drop(NewArray(size, stride), &FreeBlock);
   for (std::size_t i = 0; i < size; ++i) {
     bool last = i + 1 == size || key(order[i]) != key(order[i + 1]);
     if (!last) on_duplicate(key(order[i]));
-    ArrayRep* to = last ? keep : drop;
+    ArrayRep* to = last ? keep.get() : drop.get();
     std::memcpy(to->data() + stride * to->size++, (*at)->data() + stride * order[i], stride);
   }
   keep->lent = (*at)->lent;
   FreeBlock(*at);  // its entries were moved, byte by byte
-  *at = keep;
-  ReleaseArray(field, drop);
+  *at = keep.release();
+  ReleaseArray(field, drop.release());
 }
 
 // For when the number of elements is known: appends to what `*at` holds, in one exact block. The field is valid at every moment, so a
@@ -73,18 +74,24 @@ class ArrayBuilder {
     ArrayRep* old = *at_;
     ArrayRep* fresh = NewArray(old->size, stride_);
     std::size_t offset = field_.shape == FieldShape::kMap ? kEntryValueOffset : 0;
-    for (; fresh->size < old->size; ++fresh->size) {
-      char* to = fresh->data() + stride_ * fresh->size;
-      char* from = old->data() + stride_ * fresh->size;
-      if (offset != 0) new (to) String(Read<String>(from));
-      if (field_.kind == FieldKind::kMessage) {
-        CopyObject(*field_.type, to + offset, from + offset);
-      } else {
-        WithScalarType(field_.kind, [&](auto t) {
-          using T = typename decltype(t)::type;
-          new (to + offset) T(Read<T>(from + offset));
-        });
+    fresh->size = old->size;  // zeroes are default values, so it can be released at any moment
+    try {
+      for (std::size_t i = 0; i < old->size; ++i) {
+        char* to = fresh->data() + stride_ * i;
+        char* from = old->data() + stride_ * i;
+        if (offset != 0) new (to) String(Read<String>(from));
+        if (field_.kind == FieldKind::kMessage) {
+          CopyObject(*field_.type, to + offset, from + offset);
+        } else {
+          WithScalarType(field_.kind, [&](auto t) {
+            using T = typename decltype(t)::type;
+            new (to + offset) T(Read<T>(from + offset));
+          });
+        }
       }
+    } catch (...) {
+      ReleaseArray(field_, fresh);
+      throw;
     }
     *at_ = fresh;
     ReleaseArray(field_, old);
@@ -98,7 +105,7 @@ class ScratchArrays {
    public:
     Builder(ScratchArrays& pool, const FieldInfo& field) : pool_(pool), field_(field), stride_(Stride(field)), buffer_(pool.Take()) {}
     ~Builder() {
-      if (count_ != 0) Abandon();
+      for (std::size_t i = 0; i < count_; ++i) Drop(buffer_.data() + stride_ * i);
       pool_.Return();
     }
     Builder(const Builder&) = delete;
@@ -130,10 +137,13 @@ class ScratchArrays {
     std::vector<char>& buffer_;
     std::size_t count_ = 0;
 
-    void Abandon() {
-      ArrayRep* rep = nullptr;
-      Finish(&rep);
-      ReleaseArray(field_, rep);
+    // In place: a destructor must not need memory.
+    void Drop(char* element) noexcept {
+      const bool map = field_.shape == FieldShape::kMap;
+      if (map) std::destroy_at(&Write<String>(element));
+      char* at = element + (map ? kEntryValueOffset : 0);
+      if (field_.kind == FieldKind::kMessage) return DestroyObject(*field_.type, at);
+      WithScalarType(field_.kind, [&](auto t) { std::destroy_at(&Write<typename decltype(t)::type>(at)); });
     }
   };
 

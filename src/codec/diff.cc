@@ -28,7 +28,22 @@ struct Place {
   SecretPart secret = SecretPart::kNone;
 };
 
+Place ElementOf(const FieldInfo& field);
+
+Place PlaceOf(const FieldInfo& field) {
+  Place out;
+  if (field.shape == FieldShape::kList) {
+    out.list = &field;
+  } else if (field.shape == FieldShape::kMap) {
+    out.map = &field;
+  } else {
+    out = ElementOf(field);
+  }
+  return out;
+}
+
 Place ElementOf(const FieldInfo& field) {
+  if (const FieldInfo* nested = internal::NestedField(field)) return PlaceOf(*nested);
   Place out;
   if (field.kind != FieldKind::kMessage) {
     out.scalar = &field;
@@ -50,15 +65,7 @@ Place MemberOf(const Place& parent, std::string_view key) {
   if (parent.map != nullptr) {
     out = ElementOf(*parent.map);
   } else if (parent.type != nullptr) {
-    if (const FieldInfo* field = internal::FindByName(*parent.type, key, 0).field) {
-      if (field->shape == FieldShape::kList) {
-        out.list = field;
-      } else if (field->shape == FieldShape::kMap) {
-        out.map = field;
-      } else {
-        out = ElementOf(*field);
-      }
-    }
+    if (const FieldInfo* field = internal::FindByName(*parent.type, key, 0).field) out = PlaceOf(*field);
   }
   switch (parent.secret) {
     case SecretPart::kList:

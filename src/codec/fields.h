@@ -15,6 +15,7 @@ struct FoundField {
   const FieldInfo* field = nullptr;
   std::uint32_t ordinal = 0;  // unique among the names of one object; for "seen before"
   std::uint16_t next = 0;     // where to start the next search
+  std::uint32_t base = 0;     // where the struct that has the field begins: an inlined struct may be a member of its own
 };
 
 // Looks through inlined structs too.
@@ -26,12 +27,17 @@ inline FoundField FindByName(const TypeInfo& type, std::string_view name, std::u
       FoundField inner = FindByName(*field.type, name, 0);
       if (inner.field == nullptr) continue;
       bool fits = type.field_count <= 64 && inner.ordinal < 64;
-      return {inner.field, fits ? (i + 1U) * 64U + inner.ordinal : kNoOrdinal, i};
+      return {inner.field, fits ? (i + 1U) * 64U + inner.ordinal : kNoOrdinal, i, field.offset + inner.base};
     } else if (field.json_name == name) {
-      return {&field, i, static_cast<std::uint16_t>(i + 1)};
+      return {&field, i, static_cast<std::uint16_t>(i + 1), 0};
     }
   }
   return {};
+}
+
+// The list or map that one element of the field is (Map<List<T>>), or that is in its Box; null for all others.
+inline const FieldInfo* NestedField(const FieldInfo& field) {
+  return field.kind == FieldKind::kMessage && field.type->form == TypeForm::kOnlyField ? field.type->fields : nullptr;
 }
 
 inline bool EqualBytes(const char* a, const char* b, std::size_t n) {
@@ -67,6 +73,9 @@ inline const FieldInfo* FindByKeyText(const TypeInfo& type, const char* key, std
   }
   return nullptr;
 }
+
+// Whether the type has a protobuf form.
+inline bool HasNumbers(const TypeInfo& type) { return type.field_count == 0 || type.fields[0].number != 0; }
 
 inline const FieldInfo* FindByNumber(const TypeInfo& type, std::uint32_t number, std::uint16_t& hint) {
   std::uint16_t i = hint;

@@ -246,6 +246,10 @@ class JsonDecoder {
       ++t_.pos;
       return true;
     }
+    // Releases blocks of an object that was in use before. Known has reset messages that occur twice.
+    const bool block = field.shape != FieldShape::kPlain && (field.shape != FieldShape::kOptional || field.kind == FieldKind::kMessage);
+    if (block && Read<void*>(at) != nullptr) [[unlikely]]
+      ResetField(field, at);
     switch (field.shape) {
       case FieldShape::kList:
         return Shared(field, at, path, depth, '[', "a list");
@@ -484,10 +488,10 @@ class JsonDecoder {
         ++t_.pos;
         auto ordinal = static_cast<std::uint32_t>(known - type.fields);
         if (selection != nullptr) [[unlikely]] {
-          bool ok = Enter(*selection, known->json_name) ? Known({known, ordinal, 0}, object, seen, path, depth) : SkipValue(path);
+          bool ok = Enter(*selection, known->json_name) ? Known({known, ordinal, 0, 0}, object, seen, path, depth) : SkipValue(path);
           if (!ok) return false;
           node_ = selection;
-        } else if (!PlainText(*known, At(object, *known), ordinal, seen) && !Known({known, ordinal, 0}, object, seen, path, depth)) {
+        } else if (!PlainText(*known, At(object, *known), ordinal, seen) && !Known({known, ordinal, 0, 0}, object, seen, path, depth)) {
           return false;
         }
         char next = t_.Peek();
@@ -535,7 +539,7 @@ class JsonDecoder {
 
   bool Known(const FoundField& found, char* object, Seen& seen, const Path* path, int depth) {
     Path here = Path::Field(path, found.field->json_name);
-    char* at = At(object, *found.field);
+    char* at = At(object, *found.field) + found.base;
     if (seen.TestAndSet(found, at)) {
       if (strict_) Problem(&here, "duplicate");
       ResetField(*found.field, at);

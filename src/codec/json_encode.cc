@@ -46,7 +46,10 @@ class JsonEncoder {
     for (const FieldInfo& field : type) {
       const char* at = At(object, field);
       if (field.kind == FieldKind::kInline) {
-        if (!Fields(*field.type, object, path)) return false;
+        if (!Fields(*field.type, at, path)) return false;
+        if (const UnknownFields* unknown = UnknownOf(*field.type, at); unknown != nullptr && !unknown->json().empty()) {
+          w_.RawMembers(unknown->json());
+        }
         continue;
       }
       if (!field.required && IsEmptyField(field, at)) continue;

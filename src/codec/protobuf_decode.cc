@@ -62,6 +62,7 @@ class ProtobufDecoder {
   // Unknown fields go to the object, or to `leftover` where the type is a view of a larger struct.
   bool Message(const TypeInfo& type, char* object, std::string_view bytes, const Path* path, int depth, std::string* leftover = nullptr) {
     if (depth >= kMaxDecodeDepth) return Fail(path, bytes.data(), "nested too deep");
+    if (!HasNumbers(type)) return Fail(path, bytes.data(), std::string(type.name) + " has no protobuf form: use JSON");
     WireReader r(bytes);
     std::uint16_t hint = 0;
     std::string unknown;
@@ -529,7 +530,6 @@ Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std::string_view
     }
     message = envelope->raw;
   }
-  if (type.field_count != 0 && type.fields[0].number == 0) return Error::Decode(std::string(type.name) + " has no protobuf form");
   const FieldSelection fields = internal::SelectionFor(type, options);
   internal::ProtobufDecoder decoder(type, bytes, options, fields.root());
   if (!decoder.Object(static_cast<char*>(object), message)) return decoder.TakeError();

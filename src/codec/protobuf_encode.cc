@@ -1,6 +1,7 @@
 // Objects to Kubernetes protobuf, by their tables. Written from the end to the front, so that every length is known when it is needed.
 #include <bit>
 
+#include "codec/fields.h"
 #include "codec/path.h"
 #include "codec/wire.h"
 #include "kube/codec/protobuf.h"
@@ -60,6 +61,7 @@ class FrontBuffer {
 class ProtobufEncoder {
  public:
   bool Message(const TypeInfo& type, const void* object, const Path* path) {
+    if (!HasNumbers(type)) return Fail(path, std::string(type.name) + " has no protobuf form: use JSON");
     if (const UnknownFields* unknown = UnknownOf(type, object); unknown != nullptr && !unknown->empty()) {
       if (!unknown->json().empty() && !OnlyTypeHeader(type, unknown->json())) {
         std::string_view first = unknown->json().substr(0, unknown->json().find(':'));

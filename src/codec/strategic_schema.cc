@@ -23,6 +23,20 @@ const TypeInfo* ObjectType(const TypeInfo* type) {
   return type;
 }
 
+// What is known of the members of one element of the field. Elements of elements too: a list has no members of its own.
+PatchSchema ElementSchema(const FieldInfo& field) {
+  PatchSchema out;
+  const FieldInfo* nested = NestedField(field);
+  if (nested == nullptr) {
+    if (field.kind == FieldKind::kMessage) out.type = ObjectType(field.type);
+  } else if (nested->shape == FieldShape::kMap) {
+    out.map = nested;
+  } else {
+    out = ElementSchema(*nested);
+  }
+  return out;
+}
+
 }  // namespace
 
 bool ReplacesList(const Value& list) {
@@ -35,15 +49,15 @@ bool ReplacesList(const Value& list) {
 PatchField LookUp(const PatchSchema& schema, std::string_view key) {
   PatchField out;
   if (schema.map != nullptr) {
-    if (schema.map->kind == FieldKind::kMessage) out.below.type = ObjectType(schema.map->type);
+    out.below = ElementSchema(*schema.map);
     return out;
   }
   const FieldInfo* field = schema.type == nullptr ? nullptr : FindByName(*schema.type, key, 0).field;
   if (field == nullptr) return out;
   if (field->shape == FieldShape::kMap) {
     out.below.map = field;
-  } else if (field->kind == FieldKind::kMessage) {
-    out.below.type = ObjectType(field->type);
+  } else {
+    out.below = ElementSchema(*field);
   }
   if (field->extra == nullptr) return out;
   out.merge_key = field->extra->patch_merge_key;

@@ -62,11 +62,17 @@ void CopyLentArray(const FieldInfo& field, char* to, const char* from) {
   }
   const std::size_t stride = EntrySize(field);
   ArrayRep* fresh = NewArray(rep->size, stride);
-  for (; fresh->size < rep->size; ++fresh->size) {
-    char* entry = fresh->data() + stride * fresh->size;
-    const char* old = rep->data() + stride * fresh->size;
-    new (entry) String(Read<String>(old));
-    CopyObject(*field.type, entry + kEntryValueOffset, old + kEntryValueOffset);
+  fresh->size = rep->size;  // zeroes are default values, so it can be released at any moment
+  try {
+    for (std::size_t i = 0; i < rep->size; ++i) {
+      char* entry = fresh->data() + stride * i;
+      const char* old = rep->data() + stride * i;
+      new (entry) String(Read<String>(old));
+      CopyObject(*field.type, entry + kEntryValueOffset, old + kEntryValueOffset);
+    }
+  } catch (...) {
+    ReleaseArray(field, fresh);
+    throw;
   }
   Write<ArrayRep*>(to) = fresh;
 }
@@ -175,7 +181,20 @@ void ReleaseArray(const FieldInfo& field, ArrayRep* rep) noexcept {
 }
 
 void CopyObject(const TypeInfo& type, void* raw, const void* object) {
-  for (const FieldInfo& field : type) CopyField(field, At(raw, field), At(object, field));
+  std::uint32_t copied = 0;
+  try {
+    for (; copied < type.field_count; ++copied) {
+      const FieldInfo& field = type.fields[copied];
+      CopyField(field, At(raw, field), At(object, field));
+    }
+  } catch (...) {
+    while (copied > 0) {
+      const FieldInfo& field = type.fields[--copied];
+      DestroyField(field, At(raw, field));
+    }
+    std::memset(raw, 0, type.size);
+    throw;
+  }
   if (const UnknownFields* unknown = UnknownOf(type, object)) new (UnknownOf(type, raw)) UnknownFields(*unknown);
 }
 

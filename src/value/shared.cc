@@ -43,16 +43,26 @@ void ReleaseBox(BoxRep* rep, const TypeInfo& type) noexcept {
 
 ArrayRep* CopyStructArray(ArrayRep* rep, std::size_t capacity, const TypeInfo& type) {
   ArrayRep* fresh = NewArray(capacity, type.size);
-  for (std::uint32_t i = 0; i < rep->size; ++i) {
-    CopyObject(type, fresh->data() + std::size_t{i} * type.size, rep->data() + std::size_t{i} * type.size);
+  fresh->size = rep->size;  // zeroes are default values, so it can be released at any moment
+  try {
+    for (std::uint32_t i = 0; i < rep->size; ++i) {
+      CopyObject(type, fresh->data() + std::size_t{i} * type.size, rep->data() + std::size_t{i} * type.size);
+    }
+  } catch (...) {
+    ReleaseStructArray(fresh, type);
+    throw;
   }
-  fresh->size = rep->size;
   return fresh;
 }
 
 BoxRep* CopyBox(BoxRep* rep, const TypeInfo& type) {
   BoxRep* fresh = NewBox(type.size);
-  CopyObject(type, fresh->data(), rep->data());
+  try {
+    CopyObject(type, fresh->data(), rep->data());
+  } catch (...) {
+    FreeBlock(fresh);
+    throw;
+  }
   return fresh;
 }
 

@@ -21,7 +21,7 @@ Place PlaceOf(const FieldInfo& field) {
   out.alignment = alignof(void*);
   const bool block = field.shape == FieldShape::kList || field.shape == FieldShape::kMap ||
                      (field.shape == FieldShape::kOptional && field.kind == FieldKind::kMessage);
-  if (field.kind == FieldKind::kMessage) {
+  if (field.kind == FieldKind::kMessage || field.kind == FieldKind::kInline) {
     if (!block) size = field.type->size;
   } else if (!block) {
     WithScalarType(field.kind, [&](auto t) {
@@ -50,7 +50,10 @@ std::string Find(const TypeInfo& type, std::vector<const TypeInfo*>& seen) {
       return what + Quoted(field.json_name) + " has no kind that exists";
     if (field.kind == FieldKind::kMessage && field.type == nullptr)
       return what + Quoted(field.json_name) + " is a struct and names no type";
-    if (field.kind != FieldKind::kInline) places.push_back(PlaceOf(field));
+    if (field.kind == FieldKind::kInline && field.type == nullptr) return what + "it inlines a struct and names no type";
+    // A view of the struct itself has no place of its own; an inlined member has.
+    if (field.kind == FieldKind::kInline && field.type->size == type.size && field.type->unknown_offset == kNoOffset) continue;
+    places.push_back(PlaceOf(field));
   }
   if (type.unknown_offset != kNoOffset) {
     places.push_back({.begin = type.unknown_offset,
@@ -68,7 +71,9 @@ std::string Find(const TypeInfo& type, std::vector<const TypeInfo*>& seen) {
     }
   }
   for (const FieldInfo& field : type) {
-    if (field.kind != FieldKind::kMessage || std::find(seen.begin(), seen.end(), field.type) != seen.end()) continue;
+    if ((field.kind != FieldKind::kMessage && field.kind != FieldKind::kInline) ||
+        std::find(seen.begin(), seen.end(), field.type) != seen.end())
+      continue;
     if (std::string problem = Find(*field.type, seen); !problem.empty()) return problem;
   }
   return {};

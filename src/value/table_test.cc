@@ -41,6 +41,18 @@ struct Whole {
   String pod_cidr{};
   KUBE_TABLE(Whole);
 };
+// Lists and maps of each other; a struct whose fields stand in this one's object.
+struct Nested {
+  Map<List<String>> routes{};
+  List<Map<List<Part>>> parts{};
+  Map<List<Bytes>> keys{};
+  Box<List<Nested>> children{};
+  Part part{};
+  KUBE_TABLE(Nested);
+};
+struct Nothing {
+  KUBE_TABLE(Nothing);
+};
 
 KUBE_DEFINE_TABLE(Part, "test.Part", KUBE_FIELD(Part, name, .required = true));
 KUBE_DEFINE_KIND(Whole, (.group = "test.example", .version = "v1", .kind = "Whole", .resource = "wholes", .namespaced = true),
@@ -51,6 +63,9 @@ KUBE_DEFINE_KIND(Whole, (.group = "test.example", .version = "v1", .kind = "Whol
                  KUBE_FIELD(Whole, optional_text), KUBE_FIELD(Whole, optional_part), KUBE_FIELD(Whole, texts), KUBE_FIELD(Whole, parts),
                  KUBE_FIELD(Whole, labels), KUBE_FIELD(Whole, part_by_name), KUBE_FIELD(Whole, child),
                  KUBE_FIELD(Whole, pod_cidr, .json = "podCIDR"));
+KUBE_DEFINE_TABLE(Nested, "test.Nested", KUBE_FIELD(Nested, routes), KUBE_FIELD(Nested, parts), KUBE_FIELD(Nested, keys, .bytes = true),
+                  KUBE_FIELD(Nested, children), KUBE_FIELD(Nested, part, .inlined = true));
+KUBE_DEFINE_TABLE(Nothing, "test.Nothing");
 
 namespace {
 
@@ -81,6 +96,23 @@ TEST(TableTest, KindAndShapeFollowFromTheMember) {
   EXPECT_FALSE(FieldOf("texts").required);
 }
 
+TEST(TableTest, ContainersInContainersHaveTablesOfTheirOwn) {
+  const FieldInfo& routes = Nested::kType.fields[0];
+  EXPECT_EQ(routes.shape, FieldShape::kMap);
+  ASSERT_EQ(routes.kind, FieldKind::kMessage);
+  EXPECT_EQ(routes.type->form, TypeForm::kOnlyField);
+  EXPECT_EQ(routes.type->fields[0].shape, FieldShape::kList);
+  EXPECT_EQ(routes.type->fields[0].kind, FieldKind::kString);
+  const FieldInfo& parts = Nested::kType.fields[1];
+  EXPECT_EQ(parts.type->fields[0].shape, FieldShape::kMap);
+  EXPECT_EQ(parts.type->fields[0].type->fields[0].type, &Part::kType);
+  EXPECT_EQ(Nested::kType.fields[2].type->fields[0].kind, FieldKind::kBytes);
+  EXPECT_EQ(Nested::kType.fields[3].shape, FieldShape::kOptional);
+  EXPECT_EQ(Nested::kType.fields[3].type->fields[0].type, &Nested::kType);
+  EXPECT_EQ(Nested::kType.fields[4].kind, FieldKind::kInline);
+  EXPECT_EQ(Nothing::kType.field_count, 0);
+}
+
 TEST(TableTest, JsonNamesAreLowerCamel) {
   EXPECT_EQ(FieldOf("namespace").kind, FieldKind::kString);
   EXPECT_EQ(FieldOf("largeNumber").kind, FieldKind::kInt64);
@@ -105,6 +137,15 @@ TEST(TableTest, ObjectsCompareAndCopy) {
 TEST(TableProblemTest, GoodTablesHaveNone) {
   EXPECT_EQ(TableProblem(Whole::kType), "");
   EXPECT_EQ(TableProblem(Node::kType), "");
+  EXPECT_EQ(TableProblem(Nested::kType), "");
+  EXPECT_EQ(TableProblem(Nothing::kType), "");
+}
+
+TEST(TableProblemTest, InlinedMembersHaveAPlace) {
+  static const FieldInfo kFields[] = {{.json_name = {}, .type = &Part::kType, .offset = 0, .kind = FieldKind::kInline},
+                                      {.json_name = "text", .offset = 8, .kind = FieldKind::kString}};
+  static const TypeInfo wrong{.name = "test.Wrong", .fields = kFields, .field_count = 2, .size = 64};
+  EXPECT_THAT(std::string(TableProblem(wrong)), HasSubstr("reaches into \"text\""));
 }
 
 struct Backup {

@@ -1,5 +1,6 @@
 // The forgotten member lies where padding could be.
-// says: decomposes into
+// says: the table of Backup forgets a member of the struct
+// errors: 1
 #include <kube/kind.h>
 
 struct Backup {

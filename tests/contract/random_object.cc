@@ -163,7 +163,7 @@ void Fill(Random& random, const TypeInfo& type, char* object, int depth) {
   double p = depth == 0 ? 1 : std::min(1.0, 3.0 / type.field_count);
   for (const FieldInfo& field : type) {
     if (field.kind == FieldKind::kInline) {
-      Fill(random, *field.type, object, depth + 1);
+      Fill(random, *field.type, At(object, field), depth + 1);
     } else if (Chance(random, p)) {
       FillField(random, field, At(object, field), depth);
     }

@@ -1,10 +1,14 @@
-// Any text as JSON: a Value, and a typed object of a kind with every trick (inlined structs, unions, raw JSON, quantities).
+// Any text as JSON: a Value, and typed objects with every trick (inlined structs, unions, raw JSON, quantities, lists of lists).
 #include "codec/json_bytes.h"
+#include "codec/shapes_test_types.h"
 #include "kube/api/apiextensions/v1.h"
 #include "kube/api/core/v1.h"
+#include "kube/codec/diff.h"
 #include "kube/codec/field_selection.h"
+#include "kube/codec/hash.h"
 #include "kube/codec/interner.h"
 #include "kube/codec/json.h"
+#include "kube/codec/patch.h"
 #include "require.h"
 
 namespace {
@@ -12,9 +16,10 @@ namespace {
 using kube::fuzz::Require;
 
 const kube::FieldSelection& Some() {
-  static const kube::FieldSelection& fields = *new kube::FieldSelection(
-      kube::FieldSelection::Without({"metadata.managedFields", "metadata.annotations.a", "spec.containers.env", "spec.versions.schema"})
-          .value());
+  static const kube::FieldSelection& fields =
+      *new kube::FieldSelection(kube::FieldSelection::Without({"metadata.managedFields", "metadata.annotations.a", "spec.containers.env",
+                                                               "spec.versions.schema", "limits.x.cpu", "racks.r1"})
+                                    .value());
   return fields;
 }
 
@@ -37,6 +42,23 @@ void Typed(std::string_view text, kube::Interner& interner) {
   Require(out.ok(), "what was read can be written");
   auto again = kube::FromJson<T>(*out);
   Require(again.ok() && *again == *object, "what was written reads the same");
+}
+
+// Lists and maps inside of each other: copies, comparisons and patches as well.
+void Nested(std::string_view text, const std::string& other_text) {
+  using kube::testing::Shapes;
+  const auto object = kube::FromJson<Shapes>(text);
+  if (!object) return;
+  const Shapes other = kube::FromJson<Shapes>(other_text).value();
+  kube::List<Shapes> copies{*object, other};
+  Require(std::as_const(copies)[0] == *object, "a copy is equal");
+  Require(kube::HashObject(std::as_const(copies)[0]) == kube::HashObject(*object), "equal objects have one hash");
+  Require(kube::Diff(std::as_const(copies)[0], *object).empty(), "equal objects do not differ");
+  Require((*object == other) == kube::Diff(*object, other).empty(), "objects that are not equal differ");
+  auto patch = kube::CreateTwoWayMergePatch(*object, other);
+  if (!patch) return;  // raw JSON may hold what no patch can say
+  auto patched = kube::ApplyStrategicMergePatch(*object, kube::ToJson(*patch));
+  Require(!patched.ok() || kube::ToJson(*patched).ok(), "what was patched can be written");
 }
 
 }  // namespace
@@ -62,6 +84,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   for (int i = 0; i < 2; ++i) {
     Typed<kube::core::v1::Pod>(text, interner);
     Typed<kube::apiextensions::v1::CustomResourceDefinition>(text, interner);
+    Typed<kube::testing::Shapes>(text, interner);
   }
+  Nested(text, R"({"routes": {"a": ["b"]}, "limits": {"x": {"cpu": "1"}}, "matrix": [[1]], "maybeNames": [], "zone": "z"})");
   return 0;
 }

@@ -32,9 +32,9 @@ struct Difference {
     kOmitted,  // not a difference: there are more of them than asked for; `path` says how many
   };
   Kind kind = Kind::kChanged;
-  std::string path;    // spec.containers[name=web].image; empty for the whole
-  std::string before;  // as JSON, cut where it is long
-  std::string after;
+  std::string path{};    // spec.containers[name=web].image; empty for the whole
+  std::string before{};  // as JSON, cut where it is long
+  std::string after{};
 };
 
 struct DiffOptions {

@@ -28,7 +28,7 @@ struct JsonFormat {
   bool type_header = true;  // write apiVersion and kind of a top-level kind
 };
 
-// ---- Typed objects ----
+// ---- Typed objects. Decoding keeps fields that the text lacks or has as null; lists, maps and optional structs are replaced whole. ----
 KUBE_EXPORT Result<void> DecodeJson(const TypeInfo& type, void* object, std::string_view text, const DecodeOptions& options = {});
 // Appends to `out`. Fails only where a RawJson field does not hold JSON; `out` is then as before.
 KUBE_EXPORT Result<void> EncodeJson(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format = {});

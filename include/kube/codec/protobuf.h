@@ -24,11 +24,11 @@ struct ProtobufFormat {
 
 // What stands in front of every Kubernetes protobuf object: which kind the bytes are.
 struct ProtobufEnvelope {
-  String api_version;
-  String kind;
-  std::string_view raw;  // the message; points into the input
-  String content_encoding;
-  String content_type;
+  String api_version{};
+  String kind{};
+  std::string_view raw{};  // the message; points into the input
+  String content_encoding{};
+  String content_type{};
 };
 
 // True where the bytes start with the four magic bytes.

@@ -22,8 +22,8 @@ namespace kube {
 // One term: field=value or field!=value.
 struct FieldRequirement {
   static constexpr bool kMovesByBytes = true;  // a List holds them
-  String field;
-  String value;
+  String field{};
+  String value{};
   bool negated = false;
   friend bool operator==(const FieldRequirement&, const FieldRequirement&) = default;
 };

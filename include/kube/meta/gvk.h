@@ -25,8 +25,8 @@ struct GroupVersionKind;
 struct GroupVersionResource;
 
 struct KUBE_EXPORT GroupVersion {
-  String group;
-  String version;
+  String group{};
+  String version{};
 
   // Reads an apiVersion: "v1" or "apps/v1". Empty text is the empty GroupVersion; more than one '/' is an error.
   static Result<GroupVersion> Parse(std::string_view api_version);
@@ -42,8 +42,8 @@ struct KUBE_EXPORT GroupVersion {
 };
 
 struct KUBE_EXPORT GroupKind {
-  String group;
-  String kind;
+  String group{};
+  String kind{};
 
   // Reads "Deployment.apps" or "Pod": all behind the first dot is the group.
   static GroupKind Parse(std::string_view text);
@@ -57,8 +57,8 @@ struct KUBE_EXPORT GroupKind {
 };
 
 struct KUBE_EXPORT GroupResource {
-  String group;
-  String resource;
+  String group{};
+  String resource{};
 
   // Reads "deployments.apps" or "pods": all behind the first dot is the group.
   static GroupResource Parse(std::string_view text);
@@ -72,9 +72,9 @@ struct KUBE_EXPORT GroupResource {
 };
 
 struct KUBE_EXPORT GroupVersionKind {
-  String group;
-  String version;
-  String kind;
+  String group{};
+  String version{};
+  String kind{};
 
   // From the two fields that every object has.
   static Result<GroupVersionKind> Parse(std::string_view api_version, std::string_view kind);
@@ -93,9 +93,9 @@ struct KUBE_EXPORT GroupVersionKind {
 using Gvk = GroupVersionKind;
 
 struct KUBE_EXPORT GroupVersionResource {
-  String group;
-  String version;
-  String resource;
+  String group{};
+  String version{};
+  String resource{};
 
   // "apps/v1, Resource=deployments": for people, does not parse back.
   std::string ToString() const;
@@ -112,12 +112,12 @@ using Gvr = GroupVersionResource;
 // What a person typed, both ways to read it. "deployments.v1.apps" is version v1 of group apps or group v1.apps;
 // only a server knows, so both are tried. The versioned reading needs at least two dots.
 struct ResourceArg {
-  std::optional<GroupVersionResource> versioned;
-  GroupResource unversioned;
+  std::optional<GroupVersionResource> versioned{};
+  GroupResource unversioned{};
 };
 struct KindArg {
-  std::optional<GroupVersionKind> versioned;
-  GroupKind unversioned;
+  std::optional<GroupVersionKind> versioned{};
+  GroupKind unversioned{};
 };
 KUBE_EXPORT ResourceArg ParseResourceArg(std::string_view arg);
 KUBE_EXPORT KindArg ParseKindArg(std::string_view arg);

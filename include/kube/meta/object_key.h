@@ -19,8 +19,8 @@ namespace kube {
 
 // Ordered by namespace, then name. Thread safety: as std::string.
 struct KUBE_EXPORT ObjectKey {
-  String ns;  // empty for cluster-scoped objects
-  String name;
+  String ns{};  // empty for cluster-scoped objects
+  String name{};
 
   // Reads "namespace/name" or "name". More than one '/' is an error; empty parts are not, as in client-go.
   static Result<ObjectKey> Parse(std::string_view text);

@@ -12,6 +12,7 @@
 #include "kube/base/result.h"
 #include "kube/meta/dynamic_object.h"
 #include "kube/meta/gvk.h"
+#include "kube/meta/object_traits.h"
 #include "kube/meta/resource.h"
 #include "kube/meta/v1.h"
 
@@ -19,7 +20,7 @@ namespace kube {
 
 struct OwnerReferenceOptions {
   // Whether the owner's foreground deletion waits for this object. Unset: true for controllers, left out for other owners.
-  std::optional<bool> block_owner_deletion;
+  std::optional<bool> block_owner_deletion{};
 };
 
 // ---- On metadata ----
@@ -53,23 +54,6 @@ KUBE_EXPORT bool HasOwnerReference(const List<meta::v1::OwnerReference>& referen
 KUBE_EXPORT bool IsAlreadyOwned(const Error& e);
 
 // ---- On objects ----
-namespace internal {
-// Lets `edit` change the owner references of any object.
-template <ObjectType T, typename Edit>
-Result<void> EditOwnerReferences(T& object, Edit edit) {
-  if constexpr (std::same_as<T, DynamicObject>) {
-    meta::v1::ObjectMeta metadata;
-    metadata.name = object.name();
-    metadata.namespace_ = object.namespace_();
-    metadata.owner_references = object.owner_references();
-    if (Result<void> r = edit(metadata); !r) return r;
-    return object.SetOwnerReferences(metadata.owner_references);
-  } else {
-    return edit(object.metadata);
-  }
-}
-}  // namespace internal
-
 template <ObjectType Owner>
 meta::v1::OwnerReference NewControllerRef(const Owner& owner) {
   return NewControllerRef(MetadataOf(owner), GvkOf(owner));
@@ -89,22 +73,22 @@ bool IsControlledBy(const T& object, const Owner& owner) {
 }
 template <ObjectType Owner, ObjectType T>
 Result<void> SetControllerReference(const Owner& owner, T& object, const OwnerReferenceOptions& options = {}) {
-  return internal::EditOwnerReferences(
+  return ObjectTraits<T>::EditOwnerReferences(
       object, [&](meta::v1::ObjectMeta& metadata) { return SetControllerReference(MetadataOf(owner), GvkOf(owner), metadata, options); });
 }
 template <ObjectType Owner, ObjectType T>
 Result<void> SetOwnerReference(const Owner& owner, T& object, const OwnerReferenceOptions& options = {}) {
-  return internal::EditOwnerReferences(
+  return ObjectTraits<T>::EditOwnerReferences(
       object, [&](meta::v1::ObjectMeta& metadata) { return SetOwnerReference(MetadataOf(owner), GvkOf(owner), metadata, options); });
 }
 template <ObjectType Owner, ObjectType T>
 Result<void> RemoveOwnerReference(const Owner& owner, T& object) {
-  return internal::EditOwnerReferences(
+  return ObjectTraits<T>::EditOwnerReferences(
       object, [&](meta::v1::ObjectMeta& metadata) { return RemoveOwnerReference(MetadataOf(owner), GvkOf(owner), metadata); });
 }
 template <ObjectType Owner, ObjectType T>
 Result<void> RemoveControllerReference(const Owner& owner, T& object) {
-  return internal::EditOwnerReferences(
+  return ObjectTraits<T>::EditOwnerReferences(
       object, [&](meta::v1::ObjectMeta& metadata) { return RemoveControllerReference(MetadataOf(owner), GvkOf(owner), metadata); });
 }
 template <ObjectType T, ObjectType Owner>

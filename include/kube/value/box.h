@@ -1,4 +1,5 @@
 // Box<T>: an optional struct in an API object. One pointer wide, reference-counted, copied on write.
+// Box<List<T>> and Box<Map<T>> (with kube/value/table.h) are for fields where `[]` or `{}` differs from absent.
 //
 //   if (pod.spec.security_context->run_as_non_root.value_or(false)) ...   // fine where security_context is absent: reads a default
 //   pod.spec.security_context.Mutable().run_as_user = 1000;               // makes it present and private, then writes
@@ -23,7 +24,7 @@ class Box {
     if (internal::HoldsLent(object)) rep_->lent = 1;
     *reinterpret_cast<T*>(rep_->data()) = std::move(object);
   }
-  Box(const Box& other) : rep_(other.rep_ == nullptr ? nullptr : internal::ShareBox(other.rep_, T::kType)) {}
+  Box(const Box& other) : rep_(other.rep_ == nullptr ? nullptr : internal::ShareBox(other.rep_, internal::TableOf<T>())) {}
   Box(Box&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
   // By value: `b.Mutable().child = b` copies b before it writes, so a Box never comes to hold itself.
   Box& operator=(Box other) noexcept {
@@ -31,7 +32,7 @@ class Box {
     return *this;
   }
   ~Box() {
-    if (rep_ != nullptr) internal::ReleaseBox(rep_, T::kType);
+    if (rep_ != nullptr) internal::ReleaseBox(rep_, internal::TableOf<T>());
   }
 
   bool has_value() const { return rep_ != nullptr; }
@@ -46,8 +47,8 @@ class Box {
     if (rep_ == nullptr) {
       rep_ = internal::NewBox(sizeof(T));
     } else if (!rep_->refs.IsOne()) {
-      internal::BoxRep* fresh = internal::CopyBox(rep_, T::kType);
-      internal::ReleaseBox(rep_, T::kType);
+      internal::BoxRep* fresh = internal::CopyBox(rep_, internal::TableOf<T>());
+      internal::ReleaseBox(rep_, internal::TableOf<T>());
       rep_ = fresh;
     }
     rep_->lent = 1;
@@ -61,7 +62,7 @@ class Box {
   void Settle() {
     if (!HoldsLent()) return;
     rep_->lent = 0;
-    internal::SettleStruct(T::kType, rep_->data());
+    internal::SettleStruct(internal::TableOf<T>(), rep_->data());
   }
 
   // True where both refer to the very same object.
@@ -69,7 +70,7 @@ class Box {
 
   // Absent equals absent only: `affinity: {}` is not the same as no affinity.
   friend bool operator==(const Box& a, const Box& b) {
-    return a.rep_ == b.rep_ || (a.rep_ != nullptr && b.rep_ != nullptr && EqualObjects(T::kType, &*a, &*b));
+    return a.rep_ == b.rep_ || (a.rep_ != nullptr && b.rep_ != nullptr && EqualObjects(internal::TableOf<T>(), &*a, &*b));
   }
 
  private:

@@ -100,6 +100,18 @@ class Unlent {
   bool lent_;
 };
 
+// The table of a List or Map that stands where a struct may: defined in kube/value/member_type.h.
+template <typename Container, bool bytes = false>
+struct ContainerTable;
+template <typename T>
+constexpr const TypeInfo& TableOf() {
+  if constexpr (Described<T>) {
+    return T::kType;
+  } else {
+    return ContainerTable<T>::kType;
+  }
+}
+
 // Whether a T may be moved by copying its bytes, as growing blocks do. A type says so with `static constexpr bool kMovesByBytes = true`.
 template <typename T>
 constexpr bool MovesByBytes() {

@@ -17,28 +17,18 @@
 //                    KUBE_FIELD(Cart, metadata), KUBE_FIELD(Cart, items));
 //
 // Members start out as zero, false or empty: `= 5` is no default of the API, and an absent Box would not have it. Defaults are the server's
-// matter. Kind, shape and place of a field follow from its C++ type. A member that the table forgets or names twice, and a type that a
-// field cannot have, are errors of the compiler. JSON names are the members' in lowerCamel ("runAsUser" for run_as_user, "namespace" for
-// namespace_), or what `.json` says.
+// matter. Kind, shape and place of a field follow from its C++ type. The table names the
+// members in the order of the struct. A member that it forgets or names twice, and a type that a field cannot have, are errors of the
+// compiler. JSON names are the members' in lowerCamel ("runAsUser" for run_as_user, "namespace" for namespace_), or what `.json` says.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
-#include "kube/value/box.h"
-#include "kube/value/int_or_string.h"
-#include "kube/value/list.h"
-#include "kube/value/map.h"
-#include "kube/value/member_count.h"
-#include "kube/value/quantity.h"
-#include "kube/value/raw.h"
-#include "kube/value/string.h"
-#include "kube/value/time.h"
+#include "kube/value/member_type.h"
 #include "kube/value/type_info.h"
 
 namespace kube {
@@ -47,7 +37,8 @@ namespace kube {
 struct FieldOptions {
   std::string_view json{};  // empty: the member's name in lowerCamel
   bool required = false;    // written even if it is empty
-  bool bytes = false;       // a String that holds binary data: base64 in JSON
+  bool bytes = false;       // Strings in it hold binary data: base64 in JSON
+  bool inlined = false;     // a struct whose fields stand in this one's JSON object
   const FieldExtra* extra = nullptr;
 };
 
@@ -87,179 +78,148 @@ struct LowerCamel {
   static constexpr std::string_view view() { return {kText.text, kText.size}; }
 };
 
-// The kind of an element; kInline if no kind fits the type.
-template <typename T>
-constexpr FieldKind KindOfElement() {
-  if constexpr (std::is_same_v<T, bool>) {
-    return FieldKind::kBool;
-  } else if constexpr (std::is_same_v<T, std::int32_t>) {
-    return FieldKind::kInt32;
-  } else if constexpr (std::is_same_v<T, std::int64_t>) {
-    return FieldKind::kInt64;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return FieldKind::kDouble;
-  } else if constexpr (std::is_same_v<T, String>) {
-    return FieldKind::kString;
-  } else if constexpr (std::is_same_v<T, Quantity>) {
-    return FieldKind::kQuantity;
-  } else if constexpr (std::is_same_v<T, Time>) {
-    return FieldKind::kTime;
-  } else if constexpr (std::is_same_v<T, MicroTime>) {
-    return FieldKind::kMicroTime;
-  } else if constexpr (std::is_same_v<T, Duration>) {
-    return FieldKind::kDuration;
-  } else if constexpr (std::is_same_v<T, IntOrString>) {
-    return FieldKind::kIntOrString;
-  } else if constexpr (std::is_same_v<T, RawJson>) {
-    return FieldKind::kRawJson;
-  } else if constexpr (Described<T>) {
-    return FieldKind::kMessage;
-  } else {
-    return FieldKind::kInline;
-  }
-}
-template <typename T>
-inline constexpr bool kElement = KindOfElement<T>() != FieldKind::kInline;
-template <typename T>
-inline constexpr bool kHasOwnUnset = std::is_same_v<T, Time> || std::is_same_v<T, MicroTime>;
-
-// What a member's type means.
-template <typename T>
-struct MemberType {
-  using Element = T;
-  static constexpr FieldShape kShape = FieldShape::kPlain;
-  static constexpr bool kGood = kElement<T>;
-};
-template <typename T>
-struct MemberType<std::optional<T>> {
-  using Element = T;
-  static constexpr FieldShape kShape = FieldShape::kOptional;
-  static constexpr bool kGood = kElement<T> && !Described<T> && !kHasOwnUnset<T>;
-};
-template <typename T>
-struct MemberType<Box<T>> {
-  using Element = T;
-  static constexpr FieldShape kShape = FieldShape::kOptional;
-  static constexpr bool kGood = Described<T>;
-};
-template <typename T>
-struct MemberType<List<T>> {
-  using Element = T;
-  static constexpr FieldShape kShape = FieldShape::kList;
-  static constexpr bool kGood = kElement<T>;
-};
-template <typename T>
-struct MemberType<Map<T>> {
-  using Element = T;
-  static constexpr FieldShape kShape = FieldShape::kMap;
-  static constexpr bool kGood = kElement<T>;
-};
-
 // A field with what the compiler knows of its member.
 struct Column {
   FieldInfo info{};
-  std::size_t size = 0;
-  std::size_t alignment = 0;
+  std::size_t end = 0;  // of the member
+  std::size_t alignment = 1;
+};
+// Keeps the member's type.
+template <typename Member>
+struct ColumnOf {
+  Column column{};
 };
 
-template <typename Member, FixedText Name>
-constexpr Column MakeColumn(std::size_t offset, FieldOptions options) {
-  using Type = MemberType<Member>;
-  static_assert(
-      Type::kGood,
-      "KUBE_FIELD: a field cannot have this type. Use kube::String for text, std::int32_t or std::int64_t for integers, kube::List and "
-      "kube::Map, kube::Box for an optional struct, std::optional for other optional values, kube::Time as it is, kube::RawJson for "
-      "any JSON; a struct needs a KUBE_TABLE of its own");
-  Column column;
-  column.info.json_name = options.json.empty() ? LowerCamel<Name>::view() : options.json;
-  column.info.kind = KindOfElement<typename Type::Element>();
-  if (options.bytes && column.info.kind == FieldKind::kString) column.info.kind = FieldKind::kBytes;
-  column.info.shape = Type::kShape;
+constexpr Column MakeColumn(const MemberInfo& member, std::size_t offset, const FieldOptions& options) {
+  Column column{.info = member.field, .end = offset + member.size, .alignment = member.alignment};
+  column.info.json_name = options.json;
   column.info.offset = static_cast<std::uint16_t>(offset);
   column.info.required = options.required;
   column.info.extra = options.extra;
-  if constexpr (Described<typename Type::Element>) column.info.type = &Type::Element::kType;
-  column.size = sizeof(Member);
-  column.alignment = alignof(Member);
+  if (options.bytes) {
+    if (column.info.kind == FieldKind::kString) column.info.kind = FieldKind::kBytes;
+    column.info.type = member.bytes_type;
+  }
+  if (options.inlined) {
+    column.info.json_name = {};
+    column.info.kind = FieldKind::kInline;
+  }
   return column;
 }
-
-// Whether a JSON name is there twice, or is none.
-template <std::size_t N>
-constexpr bool HasUsableNames(const std::array<Column, N>& columns) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (columns[i].info.json_name.empty()) return false;
-    for (std::size_t j = 0; j < i; ++j) {
-      if (columns[i].info.json_name == columns[j].info.json_name) return false;
-    }
-  }
-  return true;
+template <typename Member, FixedText Name>
+constexpr ColumnOf<Member> MakeNamedColumn(std::size_t offset, FieldOptions options) {
+  if (options.json.empty()) options.json = LowerCamel<Name>::view();
+  return {MakeColumn(kMember<Member>, offset, options)};
 }
 
-// Whether the columns, in any order, are all members of a struct whose unknown_fields are at `end`.
+// Whether a member at `offset` can stand right behind one that ends at `end`.
+constexpr bool Follows(std::size_t end, std::size_t offset, std::size_t alignment) {
+  return (end + alignment - 1) / alignment * alignment == offset;
+}
+
+// Whether a struct has just these members and its unknown fields. Offsets alone do not show a member that lies where padding could be.
+template <typename Struct, typename... Members>
+inline constexpr bool kHasJust = requires {
+  Struct{std::declval<Members>()..., std::declval<UnknownFields>()};
+};
+
+// What can be wrong with a table.
+enum class TableFlaw : std::uint8_t { kNone, kOrder, kForgotten, kNotLast, kName, kInlined };
+
+// An array that may have no elements.
 template <std::size_t N>
-constexpr bool CoversStruct(const std::array<Column, N>& columns, std::size_t end) {
+struct FieldArray {
+  static constexpr std::uint16_t kCount = N;
+  FieldInfo fields[N == 0 ? 1 : N]{};
+};
+template <typename... Members>
+constexpr FieldArray<sizeof...(Members)> FieldsOf(const ColumnOf<Members>&... columns) {
+  return {{columns.column.info...}};
+}
+
+// `end` is the offset of the struct's unknown fields.
+template <typename Struct, typename... Members>
+constexpr TableFlaw FlawOf(std::size_t end, const ColumnOf<Members>&... columns) {
+  constexpr std::size_t n = sizeof...(Members);
+  const std::array<Column, n> all{columns.column...};
   std::size_t at = 0;
-  for (std::size_t covered = 0; covered < N; ++covered) {
-    const Column* next = nullptr;
-    for (const Column& column : columns) {
-      if (column.info.offset >= at && (next == nullptr || column.info.offset < next->info.offset)) next = &column;
-    }
-    if (next == nullptr || (at + next->alignment - 1) / next->alignment * next->alignment != next->info.offset) return false;
-    at = next->info.offset + next->size;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (all[i].info.offset < at) return TableFlaw::kOrder;
+    at = all[i].end;
   }
-  return (at + 7) / 8 * 8 == end;
-}
-
-template <std::size_t N>
-constexpr std::array<FieldInfo, N> FieldsOf(const std::array<Column, N>& columns) {
-  std::array<FieldInfo, N> out{};
-  for (std::size_t i = 0; i < N; ++i) out[i] = columns[i].info;
-  return out;
-}
-
-template <typename... Columns>
-constexpr std::array<Column, sizeof...(Columns)> ColumnsOf(Columns... columns) {
-  return {columns...};
+  at = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!Follows(at, all[i].info.offset, all[i].alignment)) return TableFlaw::kForgotten;
+    at = all[i].end;
+  }
+  if (!Follows(at, end, alignof(UnknownFields)) || !kHasJust<Struct, Members...>) return TableFlaw::kForgotten;
+  if (end + sizeof(UnknownFields) != sizeof(Struct)) return TableFlaw::kNotLast;
+  for (std::size_t i = 0; i < n; ++i) {
+    const FieldInfo& field = all[i].info;
+    if (field.kind == FieldKind::kInline) {
+      if (field.type == nullptr || field.shape != FieldShape::kPlain) return TableFlaw::kInlined;
+      continue;
+    }
+    if (field.json_name.empty()) return TableFlaw::kName;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (field.json_name == all[j].info.json_name) return TableFlaw::kName;
+    }
+  }
+  return TableFlaw::kNone;
 }
 
 }  // namespace internal
 }  // namespace kube
 
-#define KUBE_TABLE(Struct)                                                                                                          \
-  ::kube::UnknownFields unknown_fields{};                                                                                           \
-  static const ::kube::TypeInfo kType;                                                                                              \
-  [[maybe_unused]] friend bool operator==(const Struct& a, const Struct& b) { return ::kube::EqualObjects(Struct::kType, &a, &b); } \
+#define KUBE_TABLE(Struct)                                                                                                              \
+  ::kube::UnknownFields unknown_fields{};                                                                                               \
+  static const ::kube::TypeInfo kType;                                                                                                  \
+  bool operator==(const Struct& other) const {                                                                                          \
+    static_assert(::std::is_same_v<decltype(this), const Struct*>, "KUBE_TABLE(" #Struct ") stands in another struct; write its name"); \
+    return ::kube::EqualObjects(kType, this, &other);                                                                                   \
+  }                                                                                                                                     \
   static_assert(true, "for the semicolon")
 
 #define KUBE_FIELD(Struct, member, ...) \
-  ::kube::internal::MakeColumn<decltype(Struct::member), #member>(offsetof(Struct, member), ::kube::FieldOptions{__VA_ARGS__})
+  ::kube::internal::MakeNamedColumn<decltype(Struct::member), #member>(offsetof(Struct, member), ::kube::FieldOptions{__VA_ARGS__})
 
 #define KUBE_INTERNAL_UNWRAP(...) __VA_ARGS__
-#define KUBE_INTERNAL_TABLE(Struct, table_name, kind_pointer, ...)                                                               \
-  static constexpr auto kKubeColumnsOf##Struct = ::kube::internal::ColumnsOf(__VA_ARGS__);                                       \
-  static_assert(::kube::internal::CoversStruct(kKubeColumnsOf##Struct, offsetof(Struct, unknown_fields)),                        \
-                "the table of " #Struct " forgets a member of the struct, or names one twice; KUBE_TABLE has to be last in it"); \
-  static_assert(::kube::internal::HasUsableNames(kKubeColumnsOf##Struct),                                                        \
-                "the table of " #Struct " has a JSON name twice, or an empty one");                                              \
-  static_assert(sizeof(Struct) < 0xffff, "a struct with a table has fewer than 64 KiB");                                         \
-  [[maybe_unused]] static constexpr auto kKubeMembersOf##Struct =                                                                \
-      &::kube::internal::TheTableNamesAllMembersOf<kKubeColumnsOf##Struct.size() + 1, Struct>;                                   \
-  static constexpr auto kKubeFieldsOf##Struct = ::kube::internal::FieldsOf(kKubeColumnsOf##Struct);                              \
-  constinit const ::kube::TypeInfo Struct::kType {                                                                               \
-    table_name, kKubeFieldsOf##Struct.data(), static_cast<std::uint16_t>(kKubeFieldsOf##Struct.size()),                          \
-        static_cast<std::uint16_t>(sizeof(Struct)), static_cast<std::uint16_t>(offsetof(Struct, unknown_fields)),                \
-        ::kube::TypeForm::kStruct, kind_pointer                                                                                  \
+#define KUBE_INTERNAL_CHECKS(Struct, remedy)                                                                           \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kOrder,                                            \
+                "the table of " #Struct " names a member twice, or in another order than the struct has them" remedy); \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kForgotten,                                        \
+                "the table of " #Struct " forgets a member of the struct" remedy);                                     \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kNotLast,                                          \
+                "KUBE_TABLE(" #Struct ") has to be the last member of " #Struct);                                      \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kName,                                             \
+                "the table of " #Struct " has a JSON name twice, or an empty one" remedy);                             \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kInlined,                                          \
+                "the table of " #Struct " inlines a member that is not a plain struct" remedy);                        \
+  static_assert(sizeof(Struct) < 0xffff, "a struct with a table has fewer than 64 KiB: put parts of " #Struct " into a kube::Box")
+#define KUBE_INTERNAL_TYPE(Struct, table_name, kind_pointer, count)                                           \
+  constinit const ::kube::TypeInfo Struct::kType {                                                            \
+    table_name, kKubeFieldsOf##Struct.fields, count, static_cast<std::uint16_t>(sizeof(Struct)),              \
+        static_cast<std::uint16_t>(offsetof(Struct, unknown_fields)), ::kube::TypeForm::kStruct, kind_pointer \
   }
+#define KUBE_INTERNAL_TABLE(Struct, table_name, kind_pointer, ...)                                   \
+  static constexpr auto kKubeFlawOf##Struct =                                                        \
+      ::kube::internal::FlawOf<Struct>(offsetof(Struct, unknown_fields) __VA_OPT__(, ) __VA_ARGS__); \
+  KUBE_INTERNAL_CHECKS(Struct, "");                                                                  \
+  static constexpr auto kKubeFieldsOf##Struct = ::kube::internal::FieldsOf(__VA_ARGS__);             \
+  KUBE_INTERNAL_TYPE(Struct, table_name, kind_pointer, kKubeFieldsOf##Struct.kCount)
 
 // Structs with std::optional members are not of standard layout; both compilers give their offsets all the same.
-#define KUBE_DEFINE_TABLE(Struct, table_name, ...)                                        \
-  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"") \
-      KUBE_INTERNAL_TABLE(Struct, table_name, nullptr, __VA_ARGS__);                      \
-  _Pragma("GCC diagnostic pop") static_assert(true, "for the semicolon")
-#define KUBE_DEFINE_KIND(Struct, kind_info, ...)                                                                      \
-  _Pragma("GCC diagnostic push")                                                                                      \
-      _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"") static constexpr ::kube::KindInfo kKubeKindOf##Struct{ \
-          KUBE_INTERNAL_UNWRAP kind_info};                                                                            \
-  KUBE_INTERNAL_TABLE(Struct, kKubeKindOf##Struct.kind, &kKubeKindOf##Struct, __VA_ARGS__);                           \
-  _Pragma("GCC diagnostic pop") static_assert(true, "for the semicolon")
+#define KUBE_INTERNAL_OFFSETS_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")
+#define KUBE_INTERNAL_OFFSETS_END _Pragma("GCC diagnostic pop") static_assert(true, "for the semicolon")
+#define KUBE_INTERNAL_KIND(Struct, kind_info) \
+  static constexpr ::kube::KindInfo kKubeKindOf##Struct { KUBE_INTERNAL_UNWRAP kind_info }
+
+#define KUBE_DEFINE_TABLE(Struct, table_name, ...)                             \
+  KUBE_INTERNAL_OFFSETS_BEGIN                                                  \
+  KUBE_INTERNAL_TABLE(Struct, table_name, nullptr __VA_OPT__(, ) __VA_ARGS__); \
+  KUBE_INTERNAL_OFFSETS_END
+#define KUBE_DEFINE_KIND(Struct, kind_info, ...)                                                          \
+  KUBE_INTERNAL_OFFSETS_BEGIN                                                                             \
+  KUBE_INTERNAL_KIND(Struct, kind_info);                                                                  \
+  KUBE_INTERNAL_TABLE(Struct, kKubeKindOf##Struct.kind, &kKubeKindOf##Struct __VA_OPT__(, ) __VA_ARGS__); \
+  KUBE_INTERNAL_OFFSETS_END

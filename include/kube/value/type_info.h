@@ -29,6 +29,9 @@ struct TypeInfo;
 //   kTime          Time            Time (zero is unset)     List<Time>       Map<Time>        (kMicroTime likewise)
 //   kMessage       T               Box<T>                   List<T>          Map<T>
 //   others         as kBool, with their own element type
+//
+// A list or map that is the element of another (Map<List<String>>), or in a Box (Box<List<String>>), is a kMessage: its type has form
+// kOnlyField, and the inner list is its only field. A List has the bytes of such a struct.
 enum class FieldKind : std::uint8_t {
   kBool,
   kInt32,
@@ -43,7 +46,8 @@ enum class FieldKind : std::uint8_t {
   kIntOrString,  // IntOrString
   kRawJson,      // RawJson: RawExtension, FieldsV1, JSON; kept as text
   kMessage,      // a struct with a table of its own (FieldInfo::type)
-  kInline,       // protobuf nests these fields in a message of their own, JSON and C++ have them flat; `type` is a view of the same struct
+  kInline,       // JSON has the fields of `type` flat in the outer object. In built-in kinds C++ too: `type` is a view of the same struct.
+                 // In kinds of your own they are a member, at `offset`
 };
 
 enum class FieldShape : std::uint8_t { kPlain, kOptional, kList, kMap };
@@ -66,7 +70,7 @@ struct FieldInfo {
   std::string_view json_name;      // empty for kInline
   const TypeInfo* type = nullptr;  // kMessage, kInline
   const FieldExtra* extra = nullptr;
-  std::uint16_t offset = 0;  // in the struct; 0 for kInline
+  std::uint16_t offset = 0;  // in the struct; 0 for a view
   std::uint16_t number = 0;  // protobuf field number; 0 = this type has no protobuf form
   FieldKind kind = FieldKind::kBool;
   FieldShape shape = FieldShape::kPlain;
@@ -76,7 +80,8 @@ struct FieldInfo {
 // How a type looks in JSON.
 enum class TypeForm : std::uint8_t {
   kStruct,     // an object
-  kOnlyField,  // as its only field, without a wrapping object: `ExtraValue` is a JSON array, and a message with `items` in protobuf
+  kOnlyField,  // as its only field, without a wrapping object: `ExtraValue` is a JSON array, and a message with `items` in protobuf;
+               // so is a list inside of another
   kByToken,    // the kind of JSON token picks the field: JSONSchemaPropsOrBool, ...OrArray, ...OrStringArray
 };
 
@@ -120,7 +125,7 @@ KUBE_EXPORT bool EqualObjects(const TypeInfo& type, const void* a, const void* b
 KUBE_EXPORT bool IsEmptyObject(const TypeInfo& type, const void* object);
 
 namespace internal {
-// Copies `object` into raw memory; shared parts stay shared.
+// Copies `object` into raw memory; shared parts stay shared. If memory runs out, the memory is all zeroes: a default object.
 KUBE_EXPORT void CopyObject(const TypeInfo& type, void* raw, const void* object);
 // Drops what the object holds; leaves raw memory.
 KUBE_EXPORT void DestroyObject(const TypeInfo& type, void* object) noexcept;
