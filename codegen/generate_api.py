@@ -17,6 +17,7 @@ import model
 import modules
 import openapi
 import proto
+import schemas
 
 CODEGEN = os.path.dirname(os.path.abspath(__file__))
 EXIT_DIFFERS = 1
@@ -53,7 +54,7 @@ def load_group_version(module: str, module_dir: str, directory: str) -> model.Gr
     return model.GroupVersion(f"{module}/{relative}", folder, version, package.group, package, messages, module)
 
 
-def render(group_versions: list, versions: dict, openapi_module: str) -> dict:
+def render(group_versions: list, builder: model.Builder, versions: dict, openapi_module: str) -> dict:
     """Path in the repository -> text."""
     files = {}
     layout = emit.Layout()
@@ -68,6 +69,7 @@ def render(group_versions: list, versions: dict, openapi_module: str) -> dict:
     files["src/api/all_types.h"] = emit.write_all_types(group_versions, versions)
     sources = [os.path.basename(path) for path in files if path.startswith("src/api/") and path.endswith(".cc")]
     files["src/api/sources.cmake"] = emit.write_sources_list(sources)
+    files["src/generate/builtin_types_data.cc"] = schemas.write_schemas(group_versions, builder, versions)
     return files
 
 
@@ -109,7 +111,7 @@ def differences(root: str, files: dict) -> list:
 
 
 def build(config: dict, directories: dict):
-    """(group-versions, disagreements, a line of figures)"""
+    """(group-versions, their builder, disagreements, a line of figures)"""
     group_versions = load_group_versions(config, directories)
     builder = model.Builder(group_versions)
     builder.build()
@@ -122,7 +124,7 @@ def build(config: dict, directories: dict):
         f"{len(group_versions)} group-versions, {len(structs)} types, {len(kinds)} kinds ({sum(s.kind.is_list for s in kinds)} of them lists); "
         f"{checker.fields_checked} fields of {checker.schemas_checked} schemas agree with OpenAPI"
     )
-    return group_versions, builder.errors + checker.errors, figures
+    return group_versions, builder, builder.errors + checker.errors, figures
 
 
 def main() -> int:
@@ -137,12 +139,12 @@ def main() -> int:
     except modules.ModulesUnavailable as reason:
         print(f"generate_api: upstream's sources are not available: {reason}", file=sys.stderr)
         return EXIT_SKIPPED
-    group_versions, errors, figures = build(config, directories)
+    group_versions, builder, errors, figures = build(config, directories)
     if errors:
         print("\n".join(errors), file=sys.stderr)
         print(f"generate_api: {len(errors)} disagreements; known ones belong into codegen/exceptions.py", file=sys.stderr)
         return EXIT_DIFFERS
-    files = render(group_versions, config["modules"], config["openapi"]["module"])
+    files = render(group_versions, builder, config["modules"], config["openapi"]["module"])
     if args.check:
         found = differences(args.output, files)
         if found:
