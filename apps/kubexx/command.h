@@ -34,7 +34,7 @@ struct Streams {
 };
 
 struct CommandInfo {
-  std::string_view name;
+  std::string_view name;         // one word, or two: "crd compat"
   std::string_view arguments;    // as the usage line shows them: "FILE"; see FlagSet::Arguments
   std::string_view summary;      // one line
   std::string_view description;  // paragraphs, broken at 100 columns
@@ -52,6 +52,10 @@ class Command {
 std::unique_ptr<Command> MakeApiServerCommand();
 std::unique_ptr<Command> MakeControlPlaneCommand();
 std::unique_ptr<Command> MakeConvertCommand();
+std::unique_ptr<Command> MakeCrdCompatCommand();
+std::unique_ptr<Command> MakeCrdValidateCommand();
+std::unique_ptr<Command> MakeMigrateStorageCommand();
+std::unique_ptr<Command> MakeGenerateCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 
 // All commands, in the order in which the help shows them.

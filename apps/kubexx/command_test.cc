@@ -28,8 +28,8 @@ TEST(ProgramTest, ShowsHelp) {
   for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{{"help"}, {"--help"}, {"-h"}}) {
     Ran ran = Kubexx(args);
     EXPECT_EQ(ran.code, ExitCode::kOk);
-    EXPECT_THAT(ran.out, HasSubstr("convert        Converts Kubernetes objects"));
-    EXPECT_THAT(ran.out, HasSubstr("version        Prints the version"));
+    EXPECT_THAT(ran.out, HasSubstr("convert          Converts Kubernetes objects"));
+    EXPECT_THAT(ran.out, HasSubstr("version          Prints the version"));
   }
   for (const std::vector<std::string>& args :
        std::vector<std::vector<std::string>>{{"help", "convert"}, {"convert", "--help"}, {"convert", "-h"}}) {

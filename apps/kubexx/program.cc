@@ -44,6 +44,21 @@ Command* Find(const std::vector<std::unique_ptr<Command>>& commands, std::string
   return found == commands.end() ? nullptr : found->get();
 }
 
+// Finds `name`, or a command of two words, and takes the second one off `rest`.
+Command* Find(const std::vector<std::unique_ptr<Command>>& commands, std::string& name, std::vector<std::string>& rest) {
+  if (Command* command = Find(commands, name)) return command;
+  if (rest.empty() || rest[0].starts_with('-')) return nullptr;
+  const std::string both = name + " " + rest[0];
+  Command* const command = Find(commands, both);
+  const bool has_more =
+      std::any_of(commands.begin(), commands.end(), [&](const auto& c) { return c->info().name.starts_with(name + " "); });
+  if (command != nullptr || has_more) {
+    name = both;
+    rest.erase(rest.begin());
+  }
+  return command;
+}
+
 ExitCode UnknownCommand(Streams& io, const std::vector<std::unique_ptr<Command>>& commands, const std::string& name) {
   std::vector<std::string_view> names = {"help"};
   for (const auto& command : commands) names.push_back(command->info().name);
@@ -73,6 +88,10 @@ ExitCode RunCommand(Command& command, const std::vector<std::string>& args, Stre
 std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(MakeConvertCommand());
+  commands.push_back(MakeGenerateCommand());
+  commands.push_back(MakeCrdCompatCommand());
+  commands.push_back(MakeCrdValidateCommand());
+  commands.push_back(MakeMigrateStorageCommand());
   commands.push_back(MakeApiServerCommand());
   commands.push_back(MakeControlPlaneCommand());
   commands.push_back(MakeVersionCommand());
@@ -85,7 +104,7 @@ ExitCode RunProgram(const std::vector<std::string>& args, Streams& io) {
     PrintHelp(commands, io.err);
     return ExitCode::kUsage;
   }
-  const std::string& name = args[0];
+  std::string name = args[0];
   std::vector<std::string> rest(args.begin() + 1, args.end());
   if (name == "--version") return RunCommand(*Find(commands, "version"), rest, io);
   if (name == "help" || name == "--help" || name == "-h") {
@@ -93,13 +112,15 @@ ExitCode RunProgram(const std::vector<std::string>& args, Streams& io) {
       PrintHelp(commands, io.out);
       return ExitCode::kOk;
     }
-    Command* command = Find(commands, rest[0]);
-    if (command == nullptr) return UnknownCommand(io, commands, rest[0]);
+    std::string which = rest[0];
+    std::vector<std::string> more(rest.begin() + 1, rest.end());
+    Command* command = Find(commands, which, more);
+    if (command == nullptr) return UnknownCommand(io, commands, which);
     PrintCommandHelp(*command, io.out);
     return ExitCode::kOk;
   }
   if (name[0] == '-') return Usage(io, "kubexx", "unknown flag " + name + "; flags stand behind the command");
-  Command* command = Find(commands, name);
+  Command* command = Find(commands, name, rest);
   if (command == nullptr) return UnknownCommand(io, commands, name);
   return RunCommand(*command, rest, io);
 }
