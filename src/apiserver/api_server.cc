@@ -5,6 +5,7 @@
 #include <atomic>
 #include <utility>
 
+#include "apiserver/bootstrap.h"
 #include "apiserver/core.h"
 #include "apiserver/crd.h"
 #include "apiserver/errors.h"
@@ -70,6 +71,7 @@ class ApiServer::Impl {
         core_(options_.clock ? options_.clock : Clock::Real(), options_.all_versions, options_.max_watch_backlog),
         crds_(core_),
         lifecycle_(core_),
+        bootstrap_(core_),
         pods_(core_),
         router_(core_, tokens_, faults_, pods_,
                 {.compact = [this] { core_.store().Compact(); },
@@ -168,6 +170,7 @@ class ApiServer::Impl {
       // What a real server's watch cache loses when its process ends: history.
       core_.store().Compact();
     }
+    bootstrap_.Reconcile();
     return server_->Listen();
   }
 
@@ -180,6 +183,7 @@ class ApiServer::Impl {
   ApiCore core_;
   CrdController crds_;
   Lifecycle lifecycle_;
+  Bootstrap bootstrap_;
   PodEndpoints pods_;
   Router router_;
   std::unique_ptr<serve::HttpServer> server_;
@@ -208,6 +212,7 @@ class ApiServer::Impl {
       return Error::Invalid(
           fmt::format("no matches for kind \"{}\" in version \"{}\"", gvk->kind.view(), object["apiVersion"].string_value().view()));
     }
+    core_.Use(*resource);
     std::string body = ToJson(object);
     Call call{.resources = resources,
               .resource = resource,

@@ -123,7 +123,8 @@ class ApiCore {
   Result<Answer> DeleteObject(const ServedResource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options);
 
   Result<ListSelection> ParseSelection(const Call& call) const;
-  // A namespaced object may only be created in a namespace that is there and not going away, a custom one while its definition is not.
+  // A namespaced object may only be created in a namespace that exists and is not being deleted, a custom one only while its definition is
+  // such. Says early what StoreNew makes sure of.
   Result<void> CheckPlace(const Call& call, std::string_view name) const;
 
   // Checks that a resource has beyond its strategy; for CustomResourceDefinitions.
@@ -133,6 +134,13 @@ class ApiCore {
   // Called after an object is removed and what it held is free again.
   using Removed = std::function<void(const ServedResource& resource, const StoredObject& object)>;
   void OnRemoved(Removed removed) { removed_ = std::move(removed); }
+
+  // Called before a request of a resource is run, and before a manifest creates an object of it.
+  using BeforeUse = std::function<void(const ServedResource& resource)>;
+  void OnUse(BeforeUse before_use) { before_use_ = std::move(before_use); }
+  void Use(const ServedResource& resource) {
+    if (before_use_) before_use_(resource);
+  }
 
   FieldManagerTarget TargetFor(const Call& call, const Value& object) const;
 
@@ -156,6 +164,7 @@ class ApiCore {
   ServiceAllocator services_;
   AdmissionContext admission_;
   Removed removed_;                                    // set before the server starts
+  BeforeUse before_use_;                               // the same
   std::vector<std::pair<std::string, Check>> checks_;  // filled before the server starts
 };
 
@@ -167,6 +176,8 @@ Result<std::string> ParseFieldManager(const Call& call, std::string_view options
 Result<void> ReportProblems(Call& call, const std::vector<std::string>& problems, FieldValidation validation);
 // 0 where the text is empty. Errors: kInvalid; which answer that is depends on the verb.
 Result<std::uint64_t> ParseVersion(std::string_view text);
+// 504: the client has seen a newer version than the server has.
+Error TooLargeVersion(std::uint64_t wanted, std::uint64_t current);
 // The rules for resourceVersion, resourceVersionMatch, continue and sendInitialEvents. Errors: 422.
 Result<void> CheckListOptions(const Query& query, bool watch);
 

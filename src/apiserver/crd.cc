@@ -158,6 +158,7 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
     if (!version["served"].bool_value()) continue;
     auto custom = std::make_shared<CustomResource>();
     custom->crd_name = NameOf(crd);
+    custom->crd_uid = MetaOf(crd)["uid"].string_value().str();
     custom->raw_schema = version["schema"]["openAPIV3Schema"];
     bool stored = version["storage"].bool_value();
     custom->schema = stored ? storage_schema : StructuralSchema::Make(custom->raw_schema, spec["preserveUnknownFields"].bool_value());
@@ -279,10 +280,12 @@ void CrdController::Sync(const std::string& name) {
       const Value& read = crd;
       status = read["status"];
       bool serve = ConditionTrue(crd, "NamesAccepted") || ConditionTrue(crd, "Established");
-      Known now{group, group + "/" + read["spec"]["names"]["plural"].string_value().str(), read["spec"], status["acceptedNames"], serve};
+      Known now{
+          current->uid, group, group + "/" + read["spec"]["names"]["plural"].string_value().str(), read["spec"], status["acceptedNames"],
+          serve};
       names_changed = known == known_.end() ? false : !(known->second.accepted == now.accepted);
-      bool same = known != known_.end() && known->second.spec == now.spec && known->second.accepted == now.accepted &&
-                  known->second.served == serve;
+      bool same = known != known_.end() && known->second.uid == now.uid && known->second.spec == now.spec &&
+                  known->second.accepted == now.accepted && known->second.served == serve;
       if (!same) {
         if (known != known_.end()) ended = now.storage;
         if (serve) {

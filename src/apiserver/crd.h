@@ -9,6 +9,7 @@
 
 #include "apiserver/core.h"
 #include "apiserver/resources.h"
+#include "kube/base/export.h"
 #include "kube/base/mutex.h"
 
 namespace kube::apiserver {
@@ -20,7 +21,7 @@ inline constexpr std::string_view kCrdCleanup = "customresourcecleanup.apiextens
 // The resources of a CRD, one per served version.
 std::vector<ResourcePtr> ResourcesOf(const Value& crd);
 // What the schemas of a CRD break.
-std::vector<FieldError> CheckCrd(const Value& crd, const Value* old);
+KUBE_EXPORT std::vector<FieldError> CheckCrd(const Value& crd, const Value* old);
 
 // Sets a condition in its place, or at the end.
 void SetCrdCondition(Value& crd, std::string_view type, bool ok, std::string_view reason, std::string_view message, Time now);
@@ -37,7 +38,7 @@ class CrdController {
  private:
   // A definition as it was seen last.
   struct Known {
-    std::string group, storage;  // "example.com", "example.com/carts"
+    std::string uid, group, storage;  // "example.com", "example.com/carts"
     Value spec, accepted;
     bool served = false;
   };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kube/base/error.h"
+#include "kube/base/export.h"
 #include "kube/meta/gvk.h"
 #include "kube/value/value.h"
 
@@ -29,7 +30,7 @@ enum class FieldErrorType {
   kTypeInvalid,
 };
 
-struct FieldError {
+struct KUBE_EXPORT FieldError {
   FieldErrorType type = FieldErrorType::kInvalid;
   std::string field;   // "spec.containers[0].name"
   std::string value;   // the bad value as Go's %v or %q prints it, with its quotes: `"x y"`, `-1`; unused by kRequired, kForbidden, ...

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/base/export.h"
 #include "kube/base/result.h"
 #include "kube/value/time.h"
 #include "kube/value/value.h"
@@ -26,7 +27,7 @@ struct JsonPathNode;
 // A parsed path. Immutable; copies share.
 //
 // Thread safety: as a const std::string.
-class JsonPath {
+class KUBE_EXPORT JsonPath {
  public:
   // Errors: kDecode with what is wrong.
   static Result<JsonPath> Parse(std::string_view path);

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "apiserver/crd.h"
 #include "apiserver/object_meta.h"
@@ -56,6 +59,24 @@ class LifecycleTest : public ::testing::Test {
     return Create("{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", namespace: " + ns + ", ownerReferences: [" +
                   references + "]}}");
   }
+
+  void DefineCarts() {
+    Create(R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: carts.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: carts, singular: cart, kind: Cart, listKind: CartList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+)");
+  }
+  void DeleteCarts() {
+    ResourcePtr definitions = core_.registry().current()->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    EXPECT_TRUE(core_.DeleteObject(*definitions, "", "carts.example.com", {}).ok());
+  }
+  static Value JsonOf(const std::string& text) { return ParseJson(text).value(); }
 
   const ServedResource& Maps() { return *maps_; }
   void Delete(const std::string& name, const std::string& propagation) {
@@ -243,21 +264,11 @@ TEST_F(LifecycleTest, NamespaceWaitsForTheFinalizersOfItsContent) {
 }
 
 TEST_F(LifecycleTest, CustomResourceDefinitionWaitsForItsObjects) {
-  Create(R"(
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: carts.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: carts, singular: cart, kind: Cart, listKind: CartList}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-)");
+  DefineCarts();
   Create("{apiVersion: example.com/v1, kind: Cart, metadata: {name: a}}");
   Create("{apiVersion: example.com/v1, kind: Cart, metadata: {name: held, namespace: z, finalizers: [example.com/hold]}}");
-  ResourcePtr definitions = core_.registry().current()->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   ResourcePtr carts = core_.registry().current()->Find("example.com", "v1", "carts");
-  ASSERT_TRUE(core_.DeleteObject(*definitions, "", "carts.example.com", {}).ok());
+  DeleteCarts();
   ASSERT_TRUE(Settle());
   EXPECT_EQ(core_.store().Get("example.com/carts", "x", "a"), nullptr);
   ASSERT_NE(core_.store().Get(std::string(kCrdStorage), "", "carts.example.com"), nullptr);
@@ -266,6 +277,111 @@ spec:
   ASSERT_TRUE(Settle());
   EXPECT_EQ(core_.store().Get(std::string(kCrdStorage), "", "carts.example.com"), nullptr);
   EXPECT_EQ(core_.registry().current()->Find("example.com", "v1", "carts"), nullptr) << "and is served no longer";
+}
+
+// A create that is under way when the deletion of its definition is decided: refused, or deleted with the definition.
+TEST_F(LifecycleTest, ACreateThatStartedBeforeItsDefinitionWasDeletedLeavesNoOrphan) {
+  DefineCarts();
+  const std::string body = R"({"apiVersion":"example.com/v1","kind":"Cart","metadata":{"name":"late"}})";
+  Call call = CallFor(JsonOf(body));
+  call.body = body;
+  DeleteCarts();
+  ASSERT_TRUE(Settle());
+  ASSERT_EQ(core_.store().Get(std::string(kCrdStorage), "", "carts.example.com"), nullptr);
+  Result<Answer> late = core_.Create(call);
+  ASSERT_FALSE(late.ok());
+  EXPECT_TRUE(IsNotFound(late.error())) << late.error().ToString();
+  EXPECT_EQ(core_.store().Get("example.com/carts", "x", "late"), nullptr);
+
+  DefineCarts();
+  late = core_.Create(call);
+  ASSERT_FALSE(late.ok()) << "another definition of the same name";
+  EXPECT_TRUE(IsNotFound(late.error())) << late.error().ToString();
+  Create(body);
+  EXPECT_NE(core_.store().Get("example.com/carts", "x", "late"), nullptr);
+}
+
+TEST_F(LifecycleTest, ACreateIsRefusedIfItsDefinitionIsDeletedBetweenCheckAndWrite) {
+  bool wait = false;
+  bool armed = false;
+  core_.AddCheck("example.com/carts", [&](const Value&, const Value*) -> std::vector<FieldError> {
+    if (!std::exchange(armed, false)) return {};
+    DeleteCarts();
+    if (wait) {
+      EXPECT_TRUE(Settle());
+    }
+    return {};
+  });
+  const std::string body = R"({"apiVersion":"example.com/v1","kind":"Cart","metadata":{"name":"late"}})";
+  for (const bool until_it_is_gone : {false, true}) {
+    for (const bool apply : {false, true}) {
+      SCOPED_TRACE(apply);
+      DefineCarts();
+      wait = until_it_is_gone;
+      armed = true;
+      Call call = CallFor(JsonOf(body));
+      call.body = body;
+      if (apply) {
+        call.name = "late";
+        call.content_type = "application/apply-patch+yaml";
+        call.query = Query::Parse("fieldManager=test");
+      }
+      if (!until_it_is_gone) lifecycle_.Stop();
+      const Result<Answer> late = apply ? core_.Patch(call) : core_.Create(call);
+      if (!until_it_is_gone) lifecycle_.Start();
+      ASSERT_FALSE(late.ok());
+      EXPECT_EQ(late.error().http_code(), until_it_is_gone ? 404 : 403) << late.error().ToString();
+      ASSERT_TRUE(Settle());
+      EXPECT_EQ(core_.store().Get("example.com/carts", "x", "late"), nullptr);
+      EXPECT_EQ(core_.store().Get(std::string(kCrdStorage), "", "carts.example.com"), nullptr);
+    }
+  }
+}
+
+TEST_F(LifecycleTest, ACreateIsRefusedIfItsNamespaceIsDeletedBetweenCheckAndWrite) {
+  bool armed = true;
+  core_.AddCheck("/configmaps", [&](const Value&, const Value*) -> std::vector<FieldError> {
+    if (!std::exchange(armed, false)) return {};
+    ResourcePtr namespaces = core_.registry().current()->Find("", "v1", "namespaces");
+    EXPECT_TRUE(core_.DeleteObject(*namespaces, "", "x", {}).ok());
+    EXPECT_TRUE(Settle());
+    return {};
+  });
+  const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"late"}})";
+  Call call = CallFor(JsonOf(body));
+  call.body = body;
+  const Result<Answer> late = core_.Create(call);
+  ASSERT_FALSE(late.ok());
+  EXPECT_TRUE(IsNotFound(late.error())) << late.error().ToString();
+  EXPECT_FALSE(Has("late"));
+}
+
+TEST_F(LifecycleTest, CreatesInManyThreadsDoNotSurviveTheirDefinition) {
+  for (int round = 0; round < 20; ++round) {
+    DefineCarts();
+    const Call call = CallFor(JsonOf(R"({"apiVersion":"example.com/v1","kind":"Cart"})"));
+    std::atomic<int> created = 0;
+    {
+      std::vector<Thread> threads;
+      for (int t = 0; t < 3; ++t) {
+        threads.emplace_back("creator", [&, t] {
+          for (int i = 0;; ++i) {
+            const std::string name = std::to_string(t) + "-" + std::to_string(i);
+            const std::string body = R"({"apiVersion":"example.com/v1","kind":"Cart","metadata":{"name":")" + name + R"("}})";
+            Call mine = call;
+            mine.body = body;
+            if (!core_.Create(mine).ok()) return;
+            ++created;
+          }
+        });
+      }
+      while (created < 5) std::this_thread::yield();
+      DeleteCarts();
+    }
+    ASSERT_TRUE(Settle());
+    EXPECT_EQ(core_.store().Get(std::string(kCrdStorage), "", "carts.example.com"), nullptr);
+    EXPECT_EQ(core_.store().List("example.com/carts", "").objects.size(), 0U);
+  }
 }
 
 TEST_F(LifecycleTest, WorkThatComesBeforeTheStartIsNotForgotten) {

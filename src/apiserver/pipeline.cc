@@ -456,15 +456,17 @@ std::shared_ptr<const void> FormOf(const ServedResource& r, const Value& stored)
   if (!r.custom) return nullptr;
   Value read = stored;
   ReadForm(r, read);
-  return read == stored ? r.custom->storage_schema : nullptr;
+  return read == stored && stored["apiVersion"].string_value() == r.storage_api_version ? r.custom->storage_schema : nullptr;
 }
 
 Value FromStorage(const ServedResource& r, Value stored) {
   // A definition may have changed since the object was written.
-  if (r.custom) ReadForm(r, stored);
+  if (r.custom) {
+    ReadForm(r, stored);
+    stored["apiVersion"] = r.api_version();  // also of one that was written when another version was stored
+  }
   if (r.api_version() == r.storage_api_version) return stored;
   if (r.builtin != nullptr) return ConvertFromStorage(*r.builtin, std::move(stored));
-  stored["apiVersion"] = r.api_version();
   r.custom->schema->Prune(stored);
   r.custom->schema->PruneNulls(stored);
   return stored;

@@ -44,14 +44,6 @@ Result<PageToken> DecodeToken(std::string_view text) {
   return PageToken{(*value)["rv"].int_value(), std::move(start)};
 }
 
-Error TooLargeVersion(std::uint64_t wanted, std::uint64_t current) {
-  Error::Payload payload =
-      StatusError(504, "Timeout", fmt::format("Timeout: Too large resource version: {}, current: {}", wanted, current)).payload();
-  payload.retry_after_seconds = 1;
-  payload.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
-  return Error(std::move(payload));
-}
-
 // A number of the query; 0 where there is none. Errors: 400.
 Result<std::int64_t> CheckNumber(std::string_view text) {
   std::int64_t out = 0;
@@ -62,6 +54,14 @@ Result<std::int64_t> CheckNumber(std::string_view text) {
 }
 
 }  // namespace
+
+Error TooLargeVersion(std::uint64_t wanted, std::uint64_t current) {
+  Error::Payload payload =
+      StatusError(504, "Timeout", fmt::format("Timeout: Too large resource version: {}, current: {}", wanted, current)).payload();
+  payload.retry_after_seconds = 1;
+  payload.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+  return Error(std::move(payload));
+}
 
 Result<void> CheckListOptions(const Query& q, bool watch) {
   std::string_view version = q.Get("resourceVersion"), match = q.Get("resourceVersionMatch"), token = q.Get("continue");

@@ -39,7 +39,7 @@ struct PrinterColumn {
 
 // One version of a custom resource.
 struct CustomResource {
-  std::string crd_name;
+  std::string crd_name, crd_uid;
   std::shared_ptr<const StructuralSchema> schema;
   std::shared_ptr<const StructuralSchema> storage_schema;  // of the stored version; the same as `schema` in that one
   Value raw_schema;                                        // openAPIV3Schema as it stands in the CRD

@@ -336,6 +336,7 @@ void Router::HandleResource(const Exchange& exchange, const RequestPath& path, Q
 }
 
 void Router::Dispatch(const Exchange& exchange, Call call, const std::string& verb) {
+  core_.Use(*call.resource);
   const HttpRequest& request = exchange->request();
   if (call.resource->storage == "/pods" && !call.subresource.empty() && pods_.Handles(call.subresource)) {
     pods_.Handle(exchange, call);

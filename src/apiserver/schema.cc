@@ -77,8 +77,12 @@ class TableSchemas {
     it->second = node;
     switch (type.form) {
       case TypeForm::kOnlyField:
-        // A named list.
-        node->list = ListSchema{.element = type.field_count == 0 ? &Common().untyped_atomic : Element(type.fields[0])};
+        // A named list, or one inside of another.
+        if (type.field_count != 0 && type.fields[0].shape == FieldShape::kMap) {
+          node->map = MapSchema{.element = Element(type.fields[0])};
+        } else {
+          node->list = ListSchema{.element = type.field_count == 0 ? &Common().untyped_atomic : Element(type.fields[0])};
+        }
         break;
       case TypeForm::kByToken:
         // OpenAPI says nothing of these but that there may be anything.

@@ -126,16 +126,27 @@ std::size_t Store::size() const {
 }
 
 ObjectPtr Store::Put(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected,
-                     std::shared_ptr<const void> form) {
-  return Commit(resource, std::move(object), std::move(fields), expected, false, std::move(form));
+                     std::shared_ptr<const void> form, std::span<const Prerequisite> prerequisites) {
+  return Commit(resource, std::move(object), std::move(fields), expected, false, std::move(form), prerequisites);
 }
 
 ObjectPtr Store::Remove(const std::string& resource, const ObjectPtr& expected, Value last) {
-  return Commit(resource, std::move(last), expected->fields, expected, true, expected->form);
+  return Commit(resource, std::move(last), expected->fields, expected, true, expected->form, {});
+}
+
+bool Store::MeetsLocked(std::span<const Prerequisite> prerequisites) const {
+  return std::all_of(prerequisites.begin(), prerequisites.end(), [this](const Prerequisite& wanted) {
+    mu_.AssertHeld();
+    auto table = tables_.find(wanted.resource);
+    if (table == tables_.end()) return false;
+    auto found = table->second->objects.find(wanted.name);
+    if (found == table->second->objects.end() || found->second->deleting) return false;
+    return wanted.uid.empty() || found->second->uid == wanted.uid;
+  });
 }
 
 ObjectPtr Store::Commit(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected, bool remove,
-                        std::shared_ptr<const void> form) {
+                        std::shared_ptr<const void> form, std::span<const Prerequisite> prerequisites) {
   auto stored = std::make_shared<StoredObject>();
   stored->form = std::move(form);
   Value& metadata = object["metadata"];
@@ -164,7 +175,7 @@ ObjectPtr Store::Commit(const std::string& resource, Value object, Map<String> f
     MutexLock lock(mu_);
     auto it = table.objects.find(key);
     const ObjectPtr& current = it == table.objects.end() ? nullptr : it->second;
-    if (current != expected) return nullptr;
+    if (current != expected || !MeetsLocked(prerequisites)) return nullptr;
     stored->version = ++version_;
     text.replace(at, placeholder_.size(), std::to_string(version_));
     stored->json = std::make_shared<const std::string>(std::move(text));

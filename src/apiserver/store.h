@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -65,6 +66,12 @@ class Watcher {
   virtual bool closed() const = 0;
 };
 
+// An object without a namespace that a new object depends on: its namespace, its CustomResourceDefinition.
+struct Prerequisite {
+  std::string resource, name;
+  std::string uid;  // empty: any
+};
+
 // A list at one version.
 struct Snapshot {
   std::uint64_t version = 0;
@@ -88,9 +95,10 @@ class Store {
   std::size_t size() const;
 
   // Writes `object` in the place of `expected` (null: it must not be there). The store sets metadata.resourceVersion. `fields` are its
-  // selectable fields. Null where another write came first: read again and decide again.
+  // selectable fields. Null where another write came first: read again and decide again. Also null unless each of `prerequisites` exists
+  // and is not being deleted; the check and the write are one step.
   ObjectPtr Put(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected,
-                std::shared_ptr<const void> form = nullptr);
+                std::shared_ptr<const void> form = nullptr, std::span<const Prerequisite> prerequisites = {});
   // Removes `expected`. `last` is the state that watchers see. Null as above.
   ObjectPtr Remove(const std::string& resource, const ObjectPtr& expected, Value last);
 
@@ -130,7 +138,8 @@ class Store {
 
   Table& TableOf(const std::string& resource) const;
   ObjectPtr Commit(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected, bool remove,
-                   std::shared_ptr<const void> form);
+                   std::shared_ptr<const void> form, std::span<const Prerequisite> prerequisites);
+  bool MeetsLocked(std::span<const Prerequisite> prerequisites) const KUBE_REQUIRES(mu_);
   void Deliver(Table& table);
   // With `list`, it also becomes the list of all objects right behind the events that are delivered.
   void DeliverLocked(Table& table, Snapshot* list = nullptr) KUBE_REQUIRES(table.delivery);

@@ -116,6 +116,29 @@ TEST(StoreTest, WritesThatComeTooLateAreRefused) {
   EXPECT_EQ(store.version(), version + 1) << "what is refused takes no version";
 }
 
+TEST(StoreTest, WritesOnlyBesideItsPrerequisites) {
+  Store store;
+  const std::vector<Prerequisite> any = {{.resource = "/namespaces", .name = "x", .uid = ""}};
+  const std::vector<Prerequisite> one = {{.resource = "/namespaces", .name = "x", .uid = "uid-x"}};
+  const std::vector<Prerequisite> other = {{.resource = "/namespaces", .name = "x", .uid = "another"}};
+  auto put = [&](std::string_view name, const std::vector<Prerequisite>& needs) {
+    return store.Put(kMaps, Object("x", name), {}, nullptr, nullptr, needs) != nullptr;
+  };
+  EXPECT_FALSE(put("a", any));
+  ObjectPtr ns = store.Put("/namespaces", Object("", "x"), {}, nullptr);
+  const std::uint64_t before = store.version();
+  EXPECT_FALSE(put("a", other));
+  EXPECT_EQ(store.version(), before);
+  EXPECT_TRUE(put("a", any));
+  EXPECT_TRUE(put("b", one));
+  Value deleting = ns->Parse();
+  deleting["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  ns = store.Put("/namespaces", deleting, {}, ns);
+  EXPECT_FALSE(put("c", any));
+  store.Remove("/namespaces", ns, deleting);
+  EXPECT_FALSE(put("c", any));
+}
+
 TEST(StoreTest, OneOfManyWritersWins) {
   Store store;
   ObjectPtr start = Put(store, "x", "a", "0");

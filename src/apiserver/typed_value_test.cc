@@ -7,6 +7,7 @@
 #include "kube/api/apps/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/codec/json.h"
+#include "kube/value/table.h"
 
 namespace kube::apiserver {
 namespace {
@@ -32,6 +33,18 @@ constexpr std::string_view kLists = R"({"type":"object","properties":{
   "whole":{"type":"object","x-kubernetes-map-type":"atomic","properties":{"a":{"type":"string"}}},
   "labels":{"type":"object","additionalProperties":{"type":"string"}},
   "any":{"x-kubernetes-preserve-unknown-fields":true}}})";
+
+TEST(SchemaOfTest, MapsInsideOfListsAreMaps) {
+  static constexpr FieldInfo kField{
+      .json_name = "flags", .type = &internal::ContainerTable<Map<String>>::kType, .kind = FieldKind::kMessage, .shape = FieldShape::kList};
+  static constexpr TypeInfo kFlags{.name = "test.Flags", .fields = &kField, .field_count = 1, .size = sizeof(void*)};
+  const SchemaRef schema = SchemaOf(kFlags);
+  ASSERT_TRUE(schema->map.has_value());
+  const Schema& list = *schema->map->fields.at(0).type;
+  ASSERT_TRUE(list.list.has_value());
+  EXPECT_TRUE(list.list->element->map.has_value());
+  EXPECT_FALSE(list.list->element->list.has_value());
+}
 
 TEST(SchemaOfTest, KnowsListTypesAndKeyDefaults) {
   SchemaRef pod = SchemaOf(core::v1::Pod::kType);

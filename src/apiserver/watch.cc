@@ -55,8 +55,10 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
                             static_cast<int>(encode_.form.transform), encode_.form.transform_version);
   }
 
-  void Open(bool bookmarks, std::chrono::seconds timeout) {
+  // `after`: what is not newer is not sent. The version may be one that the server does not have yet.
+  void Open(bool bookmarks, std::chrono::seconds timeout, std::uint64_t after) {
     bookmarks_ = bookmarks;
+    after_ = after;
     std::weak_ptr<WatchStream> weak = weak_from_this();
     exchange_->OnClose([weak] {
       if (auto self = weak.lock()) self->closed_.store(true, std::memory_order_release);
@@ -110,7 +112,7 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
 
   // ---- Watcher ----
   void OnEvent(const StoreEvent& event) override {
-    if (closed()) return;
+    if (closed() || event.version <= after_) return;
     if (!held_ && !faults_.any_watch_faults()) {
       Deliver(event);
       return;
@@ -121,7 +123,7 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   }
 
   void OnProgress(std::uint64_t version) override {
-    if (bookmarks_ && !closed()) SendBookmark(version, false);
+    if (bookmarks_ && !closed() && version >= after_) SendBookmark(version, false);
   }
 
   void OnEnd() override { End(); }
@@ -202,6 +204,7 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   bool bookmarks_ = false;
   bool first_ = true;     // used by the delivering thread only, as the next ones
   bool initial_ = false;  // what was there is being sent
+  std::uint64_t after_ = 0;
   std::size_t may_wait_ = core_.max_watch_backlog();
   std::optional<StoreEvent> held_;  // a fault keeps it back until the next event
   std::atomic<bool> closed_{false};
@@ -223,6 +226,7 @@ Result<void> StartWatch(ApiCore& core, Call& call, const EncodeContext& encode, 
   bool bookmarks = q.Flag("allowWatchBookmarks");
   // A watch from no version with bookmarks is a streaming list.
   bool initial_events = q.Has("sendInitialEvents") ? q.Flag("sendInitialEvents") : bookmarks && *version == 0;
+  if (std::uint64_t current = core.store().version(); initial_events && *version > current) return TooLargeVersion(*version, current);
   // Without a limit the real server ends a watch after 30 to 60 minutes.
   std::chrono::seconds timeout(1800 + static_cast<std::int64_t>(std::hash<std::string>()(exchange->request().peer) % 1800));
   if (std::string_view text = q.Get("timeoutSeconds"); !text.empty()) {
@@ -238,7 +242,7 @@ Result<void> StartWatch(ApiCore& core, Call& call, const EncodeContext& encode, 
   headers.Add("content-type", WatchContentType(encode.form));
   headers.Add("cache-control", "no-cache, private");
   exchange->Start(200, std::move(headers));
-  stream->Open(bookmarks, timeout);
+  stream->Open(bookmarks, timeout, initial_events ? 0 : *version);
   if (faults.TakeGone("watch", resource->resource, call.ns, call.name)) {
     stream->Fail(Expired("too old resource version: the test asked for it"));
     return {};

@@ -53,6 +53,12 @@ std::string MediaTypeOf(std::string_view content_type) {
   return ranges.empty() ? std::string() : ranges.front().type;
 }
 
+bool IsStoredInOldVersion(const ServedResource& r, const StoredObject& stored) {
+  if (!r.custom) return false;
+  const Value object = stored.Parse();
+  return object["apiVersion"].string_value() != r.storage_api_version;
+}
+
 const std::vector<std::string> kPatchTypes = {"application/json-patch+json", "application/merge-patch+json",
                                               "application/strategic-merge-patch+json", "application/apply-patch+yaml"};
 
@@ -169,7 +175,8 @@ Result<void> ApiCore::CheckPlace(const Call& call, std::string_view name) const 
   const ServedResource& r = *call.resource;
   if (r.custom) {
     ObjectPtr definition = store_.Get(std::string(kCrdStorage), "", r.custom->crd_name);
-    if (definition && definition->deleting) {
+    if (!definition || definition->uid != r.custom->crd_uid) return ResourceNotFound();
+    if (definition->deleting) {
       return Forbidden(r.group, r.resource, name, "create not allowed while custom resource definition is terminating");
     }
   }
@@ -205,13 +212,21 @@ Result<Answer> ApiCore::StoreNew(Call& call, Value object, ServiceAllocation& se
   Map<String> fields = SelectableValues(r, stored);
   std::string ns(NamespaceOf(stored));
   std::shared_ptr<const void> form = FormOf(r, stored);
-  ObjectPtr put = store_.Put(r.storage, std::move(stored), std::move(fields), nullptr, std::move(form));
-  if (!put) {
-    ObjectPtr there = store_.Get(r.storage, ns, name);
-    return there && there->deleting ? BeingDeleted(r.group, r.resource, name) : AlreadyExists(r.group, r.resource, name);
+  // Once the deletion of its namespace or definition is decided, no object may follow: nothing would delete it.
+  std::vector<Prerequisite> prerequisites;
+  if (r.namespaced) prerequisites.push_back({.resource = "/namespaces", .name = ns});
+  if (r.custom) prerequisites.push_back({.resource = std::string(kCrdStorage), .name = r.custom->crd_name, .uid = r.custom->crd_uid});
+  for (int attempt = 0; attempt < kMaxTries; ++attempt) {
+    if (ObjectPtr put = store_.Put(r.storage, stored, fields, nullptr, form, prerequisites)) {
+      services.Commit();
+      return Answer{.status = 201, .stored = std::move(put)};
+    }
+    if (auto ok = CheckPlace(call, name); !ok) return ok.error();
+    if (ObjectPtr there = store_.Get(r.storage, ns, name)) {
+      return there->deleting ? BeingDeleted(r.group, r.resource, name) : AlreadyExists(r.group, r.resource, name);
+    }
   }
-  services.Commit();
-  return Answer{.status = 201, .stored = std::move(put)};
+  return AlreadyExists(r.group, r.resource, name);
 }
 
 Result<Answer> ApiCore::CreateFrom(Call& call, Decoded decoded, FieldValidation validation, std::string_view manager, bool dry_run) {
@@ -382,7 +397,8 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
     if (part.empty()) ready = RunChecks(r, *std::move(ready), &live);
     if (!ready) return ready.error();
     Value next = KeepTimestampsIfUnchanged(live, *std::move(ready));
-    if (next == live) return Answer{.stored = std::move(current)};  // nothing to write: the version stays
+    // Nothing to write, so the version stays, unless the object is stored in a version that is not the storage version any more.
+    if (next == live && !IsStoredInOldVersion(r, *current)) return Answer{.stored = std::move(current)};
     if (request.dry_run) return Answer{.object = std::move(next)};
     if (ObjectPtr put = Commit(r, next, current)) {
       services.Commit();

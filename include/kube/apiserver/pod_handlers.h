@@ -16,14 +16,14 @@
 namespace kube::apiserver {
 
 struct PodLogRequest {
-  std::string ns, pod, container;
+  std::string ns{}, pod{}, container{};
   bool follow = false, previous = false, timestamps = false;
-  std::optional<std::int64_t> tail_lines, since_seconds, limit_bytes;
+  std::optional<std::int64_t> tail_lines{}, since_seconds{}, limit_bytes{};
 };
 
 struct PodExecRequest {
-  std::string ns, pod, container;
-  std::vector<std::string> command;  // empty for attach
+  std::string ns{}, pod{}, container{};
+  std::vector<std::string> command{};  // empty for attach
   bool tty = false, has_stdin = false, has_stdout = false, has_stderr = false;
 };
 
@@ -50,12 +50,12 @@ class KUBE_EXPORT PodConnection {
 // 501-like: "no handler is registered".
 struct PodHandlers {
   // Gives the log in pieces by calling `write`, until it returns false (the client is gone) or the log ends.
-  std::function<Result<void>(const Context&, const PodLogRequest&, const std::function<bool(std::string_view)>& write)> log;
+  std::function<Result<void>(const Context&, const PodLogRequest&, const std::function<bool(std::string_view)>& write)> log{};
   // Returns the exit code.
-  std::function<Result<int>(const Context&, const PodExecRequest&, PodStreams&)> exec;
-  std::function<Result<int>(const Context&, const PodExecRequest&, PodStreams&)> attach;
+  std::function<Result<int>(const Context&, const PodExecRequest&, PodStreams&)> exec{};
+  std::function<Result<int>(const Context&, const PodExecRequest&, PodStreams&)> attach{};
   // Serves one connection to a port of the pod.
-  std::function<Result<void>(const Context&, const std::string& ns, const std::string& pod, int port, PodConnection&)> port_forward;
+  std::function<Result<void>(const Context&, const std::string& ns, const std::string& pod, int port, PodConnection&)> port_forward{};
 };
 
 }  // namespace kube::apiserver

@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "apiserver/errors.h"
+#include "kube/base/export.h"
 #include "kube/value/type_info.h"
 
 namespace kube::apiserver {
 
 // `object` and `old` are structs of `type`; `old` is null on create. Empty: fine.
-std::vector<FieldError> Validate(const TypeInfo& type, const void* object, const void* old);
+KUBE_EXPORT std::vector<FieldError> Validate(const TypeInfo& type, const void* object, const void* old);
 
 // For updates of subresources that write the whole object.
 std::vector<FieldError> ValidateSubresource(const TypeInfo& type, std::string_view subresource, const void* object, const void* old);

@@ -21,7 +21,7 @@ Result<ContractServer> StartReal(ServerKind kind) {
   // Garbage collection and the end of namespaces are the API server's business in the embedded one; controllers of workloads would only
   // change objects under the cases' hands.
   options.controller_manager = true;
-  options.controller_manager_flags = {"--controllers=garbagecollector,namespace"};
+  options.controller_manager_flags = {"--controllers=garbagecollector,namespace,clusterrole-aggregation-controller"};
   // It cannot be built for every release.
   options.controller_manager = testing::FindControlPlaneAssets(options).ok();
   Result<std::unique_ptr<testing::ControlPlane>> plane = testing::ControlPlane::Start(Context::Background(), options);
