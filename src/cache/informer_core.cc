@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <iterator>
 #include <thread>
@@ -31,6 +32,11 @@ std::optional<std::uint64_t> VersionNumber(std::string_view resource_version) {
   const auto [stop, error] = std::from_chars(resource_version.data(), end, number);
   if (resource_version.empty() || error != std::errc() || stop != end) return std::nullopt;
   return number;
+}
+
+std::uint64_t NextStamp() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
 }
 
 FieldSelection FieldsOf(const InformerOptions& options) {
@@ -378,6 +384,7 @@ void InformerCore::Seen(std::optional<std::uint64_t> version, bool replaced) {
   {
     MutexLock lock(seen_mu_);
     // Only a new list may go back: a server that was restored from a backup.
+    if (version && replaced && *version < seen_) went_back_ = NextStamp();
     if (version) seen_ = replaced ? *version : std::max(seen_, *version);
     if (waiting_ > 0) seen_changed_.NotifyAll();
     if (seen_watches_.empty()) return;
@@ -458,6 +465,7 @@ Result<bool> InformerCore::WaitForSyncOrRefusal(const Context& ctx) {
 }
 
 bool InformerCore::HasSeenLocked(const Awaited& awaited) const {
+  if (awaited.stamp != 0 && awaited.stamp < went_back_) return true;
   const bool deletion = awaited.deletion != Awaited::Deletion::kNone;
   const bool passed = synced_ && seen_ >= awaited.version;
   if (passed && !deletion) return true;
@@ -503,7 +511,7 @@ void InformerCore::CancelNotify(std::uint64_t id) {
 Result<void> InformerCore::WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version) {
   const std::optional<std::uint64_t> wanted = VersionNumber(resource_version);
   if (!wanted) return Error::Invalid(what_ + ": \"" + std::string(resource_version) + "\" is no resource version that can be waited for");
-  return WaitUntilSeen(ctx, {.key = key, .version = *wanted});
+  return WaitUntilSeen(ctx, {.key = key, .version = *wanted, .stamp = NextStamp()});
 }
 
 Result<void> InformerCore::WaitUntilSeen(const Context& ctx, const Awaited& awaited) {

@@ -43,7 +43,12 @@ struct Awaited {
   enum class Deletion : std::uint8_t { kNone, kAskedFor, kDone };
   Deletion deletion = Deletion::kNone;  // of the object with this UID, of any where it is empty
   String uid{};
+  // NextStamp() when the wait began. A list that goes back in versions after it ends the wait: the version may never come.
+  std::uint64_t stamp = 0;
 };
+
+// Grows with each call, over all informers of the process.
+std::uint64_t NextStamp();
 
 // Thread safety: all public functions from any thread.
 class InformerCore : public std::enable_shared_from_this<InformerCore>, private DeltaConsumer {
@@ -160,6 +165,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   mutable Mutex seen_mu_ KUBE_ACQUIRED_AFTER(mu_);
   CondVar seen_changed_;
   std::uint64_t seen_ KUBE_GUARDED_BY(seen_mu_) = 0;
+  std::uint64_t went_back_ KUBE_GUARDED_BY(seen_mu_) = 0;  // the stamp of the last list that was older than `seen_`
   int waiting_ KUBE_GUARDED_BY(seen_mu_) = 0;
   bool synced_ KUBE_GUARDED_BY(seen_mu_) = false;
   bool refused_ KUBE_GUARDED_BY(seen_mu_) = false;

@@ -461,6 +461,23 @@ TEST_F(InformerTest, AnythingLaterEndsTheWait) {
   }
 }
 
+TEST_F(InformerTest, AListThatGoesBackInVersionsEndsTheWait) {
+  SharedInformer<Pod> pods = Make();
+  const auto watch = FirstList({PodAt("a", "7")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  InformerCore& core = pods.handle()->core();
+  const Awaited before{.key = {"default", "a"}, .version = 12, .stamp = NextStamp()};
+  std::atomic<int> notified = 0;
+  EXPECT_FALSE(core.HasSeen(before));
+  ASSERT_TRUE(core.NotifyWhenSeen(before, [&] { ++notified; }));
+  Relist(*watch, {PodAt("a", "2")}, "3");
+  EXPECT_TRUE(core.HasSeen(before));
+  EXPECT_EQ(notified, 1);
+  EXPECT_EQ(pods.indexer().resource_version(), "3");
+  EXPECT_FALSE(core.HasSeen({.key = {"default", "a"}, .version = 12, .stamp = NextStamp()})) << "a version of now is waited for";
+}
+
 TEST_F(InformerTest, WaitUntilSeenIsBounded) {
   SharedInformer<Pod> pods = Make();
   const auto watch = FirstList({}, "10");

@@ -45,7 +45,11 @@ class RecordingSink : public DeltaSink {
                std::vector<UndecodableObject> undecodable = {}) override {
     MutexLock lock(mu_);
     skipped_.clear();
-    for (const UndecodableObject& object : undecodable) skipped_.push_back(object.key.ToString());
+    reasons_ = 0;
+    for (const UndecodableObject& object : undecodable) {
+      skipped_.push_back(object.key.ToString());
+      reasons_ += object.error.empty() ? 0 : 1;
+    }
     objects_.clear();
     for (ObjectRef& object : objects) {
       std::string key = form_.Key(object.get()).ToString();
@@ -86,6 +90,11 @@ class RecordingSink : public DeltaSink {
   std::vector<std::string> skipped() const {
     MutexLock lock(mu_);
     return skipped_;
+  }
+  // How many of these came with a reason.
+  std::size_t reasons() const {
+    MutexLock lock(mu_);
+    return reasons_;
   }
   std::size_t flushes() const {
     MutexLock lock(mu_);
@@ -130,6 +139,7 @@ class RecordingSink : public DeltaSink {
   CondVar changed_;
   std::map<std::string, ObjectRef> objects_ KUBE_GUARDED_BY(mu_);
   std::vector<std::string> skipped_ KUBE_GUARDED_BY(mu_);
+  std::size_t reasons_ KUBE_GUARDED_BY(mu_) = 0;
   std::vector<std::string> calls_ KUBE_GUARDED_BY(mu_);
   std::size_t flushes_ KUBE_GUARDED_BY(mu_) = 0;
   std::optional<Error> resync_error_ KUBE_GUARDED_BY(mu_);

@@ -210,9 +210,13 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
     options_.log.Error("An object of another namespace came, and was skipped", {{"type", ToString(type)}});
     return false;
   }
-  if (!form_.Name(object).empty()) return true;
-  options_.log.Error("An object without a name came, and was skipped", {{"type", ToString(type)}});
-  return false;
+  return true;
+}
+
+bool Reflector::Impl::Nameless(WatchEventType type, const void* object) const {
+  if (type == WatchEventType::kBookmark || !form_.Name(object).empty()) return false;
+  options_.log.Error("An object without a name came", {{"type", ToString(type)}});
+  return true;
 }
 
 UndecodableObject Reflector::Impl::Unusable(const void* object) const {

@@ -13,6 +13,7 @@
 #include "cache/initial_objects.h"
 #include "cache/reflector.h"
 #include "cache/reflector_rules.h"
+#include "cache/undecodable_set.h"
 
 namespace kube::internal {
 
@@ -33,7 +34,9 @@ class Reflector::Impl {
     std::unique_ptr<WatchStream> stream;
     Clock::TimePoint start;
     Clock::TimePoint overdue;  // the server should have ended it long ago
+    std::string from{};        // the version that was sent
     std::uint64_t events = 0;
+    bool checked = false;  // the server has `from`, or was asked
     // The versions of events are in order: not before the first one that is no ADDED, where the watch started with what was there.
     bool ordered = false;
   };
@@ -45,6 +48,17 @@ class Reflector::Impl {
     std::vector<UndecodableObject> unnamed{};
     std::string resource_version{};
     Clock::TimePoint next_warning{};
+    std::size_t reasons = 0;
+
+    // Drops the reasons beyond the limit: a list must not take more memory because more of it is broken.
+    void Mark(UndecodableObject object) {
+      if (++reasons > UndecodableSet::kMost) object.error.clear();
+      if (object.named()) {
+        undecodable.insert_or_assign(object.key, std::move(object));
+      } else {
+        unnamed.push_back(std::move(object));
+      }
+    }
   };
   struct Listed {
     std::vector<NewObject> objects{};
@@ -85,6 +99,8 @@ class Reflector::Impl {
   void SetResourceVersion(const std::string& version);
   // Whether the cache wants it. Logs where it does not.
   bool Acceptable(WatchEventType type, const void* object) const;
+  // It has no key, so the cached object is unknown.
+  bool Nameless(WatchEventType type, const void* object) const;
   // An object of a list that is not acceptable: it is there, but cannot be used.
   UndecodableObject Unusable(const void* object) const;
   // Without a key that no object of this collection can have.
@@ -119,7 +135,10 @@ class Reflector::Impl {
   Ending Failed(Error error) const { return {Ending::Kind::kFailed, std::move(error)}; }
   bool VeryShort(const OpenWatch& watch) const;
   // The timers that are due. Nothing: read on.
-  std::optional<Ending> OnTimer(const OpenWatch& watch, InitialList* initial);
+  std::optional<Ending> OnTimer(const Context& ctx, OpenWatch& watch, InitialList* initial);
+  // A server whose versions have gone back, restored from a backup, answers a watch from a version that it does not have with silence, and
+  // never completes a list that is a stream from there. Asks once for each watch; an ending: the version is too large for the server.
+  std::optional<Ending> CheckVersion(const Context& ctx, OpenWatch& watch);
   std::optional<Ending> OnInitialEvent(WatchEventType type, NewObject object, OpenWatch& watch, InitialList& initial);
   void OnEvent(WatchEventType type, NewObject object, OpenWatch& watch);
   // An event whose object cannot be decoded. An ending: nobody knows which object it was, so that only a list can help.

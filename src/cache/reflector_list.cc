@@ -52,7 +52,7 @@ std::optional<Error> Reflector::Impl::List(const Context& ctx) {
   std::vector<ObjectRef> objects;
   objects.reserve(listed.objects.size());
   for (NewObject& object : listed.objects) {
-    if (!Acceptable(WatchEventType::kAdded, object.get())) {
+    if (!Acceptable(WatchEventType::kAdded, object.get()) || Nameless(WatchEventType::kAdded, object.get())) {
       listed.undecodable.push_back(Unusable(object.get()));
       continue;
     }

@@ -11,6 +11,9 @@ namespace {
 constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
 constexpr std::chrono::seconds kShortWatch{1};
 constexpr std::chrono::seconds kBookmarkWarning{10};
+// Servers send a bookmark each minute. A watch that is silent for longer may be from a version that the server does not have.
+constexpr std::chrono::minutes kSilence{2};
+constexpr std::chrono::seconds kVersionCheck{30};  // longer than a client repeats a request that is answered with 504
 // How much later than it was asked to a server may end a watch before this side does.
 constexpr std::chrono::seconds kOverdue{60};
 constexpr std::uint64_t kFlushAfter = 1000;
@@ -52,6 +55,8 @@ Result<std::unique_ptr<Reflector::Impl::OpenWatch>> Reflector::Impl::Open(const 
   watch->stream = *std::move(stream);
   watch->start = start;
   watch->overdue = overdue;
+  watch->from = request.resource_version == "0" ? "" : request.resource_version;
+  watch->checked = watch->from.empty();
   watch->ordered = !request.resource_version.empty() && request.resource_version != "0";
   return watch;
 }
@@ -162,7 +167,7 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnInitialEvent(WatchEven
     return std::nullopt;
   }
   if (std::optional<UndecodableObject> refused = Refused(object.get())) {
-    initial.undecodable.insert_or_assign(refused->key, *std::move(refused));
+    initial.Mark(*std::move(refused));
     return std::nullopt;
   }
   initial.objects.Set(std::move(object));
@@ -174,6 +179,7 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnInitialEvent(WatchEven
 std::optional<Error> Reflector::Impl::Watch(const Context& ctx, std::unique_ptr<OpenWatch> watch) {
   RetryWindow retry(options_.internal_error_retry);
   resync_base_ = Now();
+  bool was_away = false;  // the server refused connections: another one may answer now
   for (;;) {
     if (ctx.stopped()) return std::nullopt;
     if (watch == nullptr) {
@@ -188,6 +194,7 @@ std::optional<Error> Reflector::Impl::Watch(const Context& ctx, std::unique_ptr<
           return error;
         }
         Report(Phase::kOpen, error);
+        was_away = was_away || IsConnectionRefused(error);
         if (Result<void> waited = Wait(ctx, error.message(), true); !waited) {
           if (!ctx.stopped()) FailRound(Phase::kWatch, waited.error());
           return std::nullopt;
@@ -198,7 +205,9 @@ std::optional<Error> Reflector::Impl::Watch(const Context& ctx, std::unique_ptr<
       Worked(Phase::kOpen);
     }
     Become(ReflectorState::kWatching, "the watch is open");
-    Ending ending = Read(ctx, *watch, nullptr);
+    std::optional<Ending> gone_back;
+    if (std::exchange(was_away, false)) gone_back = CheckVersion(ctx, *watch);
+    Ending ending = gone_back ? *std::move(gone_back) : Read(ctx, *watch, nullptr);
     if (ending.kind == Ending::Kind::kEnded) {
       if (VeryShort(*watch)) {
         ending = Failed(TransportError(transport_reason::kUnexpectedEof, "the watch ended within a second without an event"));
@@ -223,6 +232,12 @@ bool Reflector::Impl::GoOnAfter(const Context& ctx, const Ending& ending, RetryW
   if (IsExpired(error)) {
     // The version is not given up: a list at it means "at least as new".
     options_.log.V(4).Info("The version of the watch has expired: listing again", {{"version", version_}, {"err", error}});
+    return false;
+  }
+  if (IsTooLargeResourceVersion(error)) {
+    options_.log.Warn(options_.what + ": the versions of the server have gone back: listing again",
+                      {{"version", version_}, {"err", error}});
+    version_unavailable_ = true;
     return false;
   }
   if (IsTooManyRequests(error)) {
@@ -251,9 +266,11 @@ Reflector::Impl::Ending Reflector::Impl::Read(const Context& ctx, OpenWatch& wat
       Clock::TimePoint wake = watch.overdue;
       if (initial != nullptr) {
         wake = std::min(wake, initial->next_warning);
-      } else if (const std::optional<Clock::TimePoint> resync = ResyncDue()) {
-        wake = std::min(wake, *resync);
+      } else if (!watch.checked && watch.events == 0) {
+        wake = std::min(wake, watch.start + kSilence);
       }
+      const std::optional<Clock::TimePoint> resync = initial == nullptr ? ResyncDue() : std::nullopt;
+      if (resync) wake = std::min(wake, *resync);
       if (wake != period_end) {
         period_end = wake;
         period.emplace(ctx.WithDeadline(wake));
@@ -261,7 +278,7 @@ Reflector::Impl::Ending Reflector::Impl::Read(const Context& ctx, OpenWatch& wat
     }
     if (ctx.stopped()) return {Ending::Kind::kStopped, std::nullopt};
     if (period->stopped()) {
-      if (std::optional<Ending> over = OnTimer(watch, initial)) return *std::move(over);
+      if (std::optional<Ending> over = OnTimer(ctx, watch, initial)) return *std::move(over);
       period.reset();
       period_end.reset();
       continue;
@@ -289,15 +306,15 @@ Reflector::Impl::Ending Reflector::Impl::Read(const Context& ctx, OpenWatch& wat
       continue;
     }
     if (!Acceptable(type, object.get())) {
-      if (initial != nullptr && type == WatchEventType::kAdded) {
-        UndecodableObject unusable = Unusable(object.get());
-        if (unusable.named()) {
-          initial->undecodable.insert_or_assign(unusable.key, std::move(unusable));
-        } else {
-          initial->unnamed.push_back(std::move(unusable));
-        }
-      }
+      if (initial != nullptr && type == WatchEventType::kAdded) initial->Mark(Unusable(object.get()));
       object = nullptr;
+      continue;
+    }
+    if (Nameless(type, object.get())) {
+      UndecodableObject unusable = Unusable(object.get());
+      object = nullptr;
+      const Error reason = UndecodableError(unusable);
+      if (std::optional<Ending> over = OnUndecodable(type, std::move(unusable), reason, watch, initial)) return *std::move(over);
       continue;
     }
     if (type != WatchEventType::kBookmark) LearnScope(object.get());
@@ -309,7 +326,17 @@ Reflector::Impl::Ending Reflector::Impl::Read(const Context& ctx, OpenWatch& wat
   }
 }
 
-std::optional<Reflector::Impl::Ending> Reflector::Impl::OnTimer(const OpenWatch& watch, InitialList* initial) {
+std::optional<Reflector::Impl::Ending> Reflector::Impl::CheckVersion(const Context& ctx, OpenWatch& watch) {
+  if (std::exchange(watch.checked, true)) return std::nullopt;
+  ListOptions request = ListRequest();
+  request.resource_version = watch.from;
+  // Events wait meanwhile, so a server that does not answer is not waited for.
+  const Result<void> reached = source_->CheckVersion(ctx.WithTimeout(kVersionCheck), request);
+  if (reached || !IsTooLargeResourceVersion(reached.error())) return std::nullopt;
+  return Failed(reached.error());
+}
+
+std::optional<Reflector::Impl::Ending> Reflector::Impl::OnTimer(const Context& ctx, OpenWatch& watch, InitialList* initial) {
   const Clock::TimePoint now = Now();
   if (now >= watch.overdue) {
     options_.log.V(3).Info("The server did not end the watch in time");
@@ -324,7 +351,10 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnTimer(const OpenWatch&
     } else if (silence >= kBookmarkWarning) {
       options_.log.Warn("The bookmark that ends a streamed list has not come", {{"events", watch.events}, {"since", silence}});
     }
-    return std::nullopt;
+    return CheckVersion(ctx, watch);
+  }
+  if (!watch.checked && watch.events == 0 && now >= watch.start + kSilence) {
+    if (std::optional<Ending> gone_back = CheckVersion(ctx, watch)) return gone_back;
   }
   const std::optional<Clock::TimePoint> resync = ResyncDue();
   if (!resync || now < *resync) return std::nullopt;
@@ -339,7 +369,7 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnUndecodable(WatchEvent
   if (!object.named()) {
     // What a list has may be left out of it. What changes later is known to a new list alone.
     if (initial == nullptr || type != WatchEventType::kAdded) return Failed(error);
-    initial->unnamed.push_back(std::move(object));
+    initial->Mark(std::move(object));
     return std::nullopt;
   }
   const std::string version = object.resource_version.str();
@@ -355,7 +385,7 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnUndecodable(WatchEvent
     initial->objects.Erase(object.key);
     initial->undecodable.erase(object.key);
   } else {
-    initial->undecodable.insert_or_assign(object.key, std::move(object));
+    initial->Mark(std::move(object));
   }
   return std::nullopt;
 }

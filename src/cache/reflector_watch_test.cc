@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "cache/reflector_test_util.h"
+#include "cache/undecodable_set.h"
 
 namespace kube::internal {
 namespace {
@@ -51,13 +52,22 @@ TEST_F(ReflectorWatchTest, EveryKindOfEventMovesTheVersion) {
   EXPECT_EQ(reflector_->last_resource_version(), "14");
 }
 
-TEST_F(ReflectorWatchTest, ObjectsWithoutANameAreSkippedAndDoNotMoveTheVersion) {
-  const auto watch = StartWatching("10");
-  watch->Added(PodAt("", "11"));
-  ASSERT_TRUE(watch->WaitDrained());
-  EXPECT_EQ(reflector_->last_resource_version(), "10");
-  EXPECT_THAT(sink_.calls(), SizeIs(1));
-  EXPECT_EQ(log_->Count("E \"An object without a name came"), 1U);
+// However much of a streamed list is broken, its reasons take a bounded amount of memory.
+TEST_F(ReflectorWatchTest, AStreamedListKeepsABoundedNumberOfReasons) {
+  const std::size_t many = UndecodableSet::kMost + 100;
+  const auto stream = source_->AddWatch();
+  for (std::size_t i = 0; i < many; ++i) {
+    stream->Undecodable(WatchEventType::kAdded,
+                        {.key = {"default", String("p" + std::to_string(i))}, .resource_version = "1", .error = "spec: too deep"});
+  }
+  stream->Undecodable(WatchEventType::kAdded, {.error = "malformed"});
+  stream->Added(PodAt("good", "2"));
+  stream->Synced("10");
+  Start();
+  ASSERT_TRUE(stream->WaitDrained());
+  EXPECT_EQ(sink_.skipped().size(), many + 1);
+  EXPECT_EQ(sink_.reasons(), UndecodableSet::kMost);
+  EXPECT_EQ(sink_.content(), (Content{{"default/good", "2"}}));
 }
 
 TEST_F(ReflectorWatchTest, ABookmarkWithoutAVersionChangesNothing) {
@@ -162,6 +172,91 @@ TEST_F(ReflectorWatchTest, TooManyRequestsInTheStreamWaitsAndWatchesAgain) {
   EXPECT_EQ(PassWait(2).count(), 1600) << "one backoff for both";
   ASSERT_TRUE(third->WaitDrained());
   EXPECT_THAT(source_->requests(), ElementsAre("list", "watch", "watch", "watch"));
+}
+
+// A server that was restored from a backup: its versions are smaller, and it answers a watch from a larger one with silence.
+class ReflectorRestoreTest : public ReflectorFixture {};
+
+TEST_F(ReflectorRestoreTest, AServerThatWasAwayIsAskedForTheVersionAndListedAnew) {
+  const auto first = StartWatching("10");
+  first->Added(PodAt("b", "11"));
+  source_->AddWatchError(Refused());
+  const auto silent = source_->AddWatch();
+  source_->FailChecks(TooLarge());
+  source_->AddList(PageOf<Pod>({PodAt("c", "2")}, "3"));
+  const auto watch = source_->AddWatch();
+  clock_->Advance(std::chrono::seconds(2));
+  first->End();
+  PassWait(1);
+  ASSERT_TRUE(silent->WaitStopped());
+  PassWait(2);
+  ASSERT_TRUE(watch->WaitDrained()) << log_->text();
+  EXPECT_THAT(source_->requests(), ElementsAre("list", "watch", "watch", "watch", "list", "watch"));
+  ASSERT_THAT(source_->checks(), ::testing::SizeIs(1));
+  EXPECT_EQ(source_->checks()[0].resource_version, "11");
+  EXPECT_EQ(source_->lists()[1].resource_version, "") << "a list at the old version is refused for as long";
+  EXPECT_EQ(source_->watches().back().resource_version, "3");
+  EXPECT_EQ(sink_.content(), (Content{{"default/c", "2"}}));
+  watch->Added(PodAt("d", "4"));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(reflector_->last_resource_version(), "4");
+}
+
+TEST_F(ReflectorRestoreTest, AServerThatHasTheVersionIsWatchedOn) {
+  const auto first = StartWatching("10");
+  source_->AddWatchError(Refused());
+  const auto second = source_->AddWatch();
+  clock_->Advance(std::chrono::seconds(2));
+  first->End();
+  PassWait(1);
+  ASSERT_TRUE(second->WaitDrained());
+  EXPECT_THAT(source_->requests(), ElementsAre("list", "watch", "watch", "watch"));
+  EXPECT_THAT(source_->checks(), ::testing::SizeIs(1));
+}
+
+TEST_F(ReflectorRestoreTest, AWatchThatIsSilentForTwoMinutesIsChecked) {
+  const auto silent = StartWatching("10");
+  source_->FailChecks(TooLarge());
+  source_->AddList(PageOf<Pod>({}, "3"));
+  const auto watch = source_->AddWatch();
+  clock_->Advance(std::chrono::seconds(119));
+  ASSERT_TRUE(silent->WaitDrained());
+  EXPECT_THAT(source_->checks(), IsEmpty());
+  clock_->Advance(std::chrono::seconds(1));
+  ASSERT_TRUE(silent->WaitStopped());
+  PassWait(1);
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(source_->lists()[1].resource_version, "");
+}
+
+TEST_F(ReflectorRestoreTest, AWatchWithBookmarksIsNotChecked) {
+  const auto watch = StartWatching("10");
+  watch->Bookmark("12");
+  ASSERT_TRUE(watch->WaitDrained());
+  clock_->Advance(std::chrono::minutes(3));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_THAT(source_->checks(), IsEmpty());
+}
+
+TEST_F(ReflectorRestoreTest, AStreamedListThatIsNotCompletedIsChecked) {
+  const auto first = source_->AddWatch();
+  first->Synced("10");
+  Start();
+  ASSERT_TRUE(first->WaitDrained());
+  const auto silent = source_->AddWatch();
+  first->Fail(Expired());
+  PassWait(1);
+  silent->Added(PodAt("a", "2"));
+  ASSERT_TRUE(silent->WaitDrained());
+  EXPECT_EQ(source_->watches()[1].resource_version, "10");
+  source_->FailChecks(TooLarge());
+  const auto stream = source_->AddWatch();
+  stream->Added(PodAt("a", "2"));
+  stream->Synced("3");
+  clock_->Advance(std::chrono::seconds(10));
+  ASSERT_TRUE(stream->WaitDrained());
+  EXPECT_EQ(source_->watches()[2].resource_version, "");
+  EXPECT_EQ(reflector_->last_resource_version(), "3");
 }
 
 TEST_F(ReflectorWatchTest, TheOuterLoopAndTheWatchShareOneBackoff) {

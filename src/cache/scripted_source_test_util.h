@@ -217,8 +217,17 @@ class ScriptedSource : public ObjectSource {
     answer_list_ = std::move(answer);
     changed_.NotifyAll();
   }
+  // The server's versions have gone back: checks of versions fail until an empty error is set.
+  void FailChecks(std::optional<Error> error) {
+    MutexLock lock(mu_);
+    check_error_ = std::move(error);
+  }
 
   // ---- What was asked ----
+  std::vector<ListOptions> checks() const {
+    MutexLock lock(mu_);
+    return checks_;
+  }
   std::vector<ListOptions> lists() const {
     MutexLock lock(mu_);
     return lists_;
@@ -253,6 +262,12 @@ class ScriptedSource : public ObjectSource {
     list_answers_.pop_front();
     return answer;
   }
+  Result<void> CheckVersion(const Context&, const ListOptions& options) override {
+    MutexLock lock(mu_);
+    checks_.push_back(options);
+    if (check_error_) return *check_error_;
+    return {};
+  }
   Result<std::unique_ptr<WatchStream>> Watch(const Context& ctx, const WatchOptions& options) override {
     MutexLock lock(mu_);
     watches_.push_back(options);
@@ -272,6 +287,8 @@ class ScriptedSource : public ObjectSource {
   std::deque<Result<ListPage>> list_answers_ KUBE_GUARDED_BY(mu_);
   std::function<Result<ListPage>(const ListOptions&)> answer_list_ KUBE_GUARDED_BY(mu_);
   std::deque<std::variant<std::shared_ptr<ScriptedWatch>, Error>> watch_answers_ KUBE_GUARDED_BY(mu_);
+  std::optional<Error> check_error_ KUBE_GUARDED_BY(mu_);
+  std::vector<ListOptions> checks_ KUBE_GUARDED_BY(mu_);
   std::vector<ListOptions> lists_ KUBE_GUARDED_BY(mu_);
   std::vector<WatchOptions> watches_ KUBE_GUARDED_BY(mu_);
   std::vector<std::string> requests_ KUBE_GUARDED_BY(mu_);
@@ -297,6 +314,7 @@ inline Error ApiError(int code, std::string reason, std::string message) {
   return Error(Error::Payload{.kind = ErrorKind::kApi, .http_code = code, .reason = std::move(reason), .message = std::move(message)});
 }
 inline Error Expired() { return ApiError(410, "Expired", "too old resource version: 1 (5)"); }
+inline Error TooLarge() { return ApiError(504, "Timeout", "Timeout: Too large resource version: 10, current: 3"); }
 inline Error TooManyRequests() { return ApiError(429, "TooManyRequests", "too many requests"); }
 
 }  // namespace kube::internal

@@ -18,6 +18,17 @@ class ClientSource : public ObjectSource {
     if (page) page->undecodable = std::move(undecodable);
     return page;
   }
+  Result<void> CheckVersion(const Context& ctx, const ListOptions& options) override {
+    ListOptions request = options;
+    request.resource_version_match = "NotOlderThan";
+    request.limit = 1;
+    // Any object answers the question. With a selector that fits few of them, the server would read many from its disk to find one.
+    request.label_selector = {};
+    request.field_selector = {};
+    Result<ListPage> page = List(ctx, request);
+    if (!page) return page.error();
+    return {};
+  }
   Result<std::unique_ptr<WatchStream>> Watch(const Context& ctx, const WatchOptions& options) override {
     WatchOptions request = options;
     request.skip_undecodable = true;

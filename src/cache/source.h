@@ -18,6 +18,8 @@ class ObjectSource {
   virtual ~ObjectSource() = default;
   // One page. Objects that cannot be decoded do not fail it.
   virtual Result<ListPage> List(const Context& ctx, const ListOptions& options) = 0;
+  // Whether the server has reached `options.resource_version`: a list of at most one object. Errors: "Too large resource version" if not.
+  virtual Result<void> CheckVersion(const Context& ctx, const ListOptions& options) = 0;
   // Events of objects that cannot be decoded do not end it.
   virtual Result<std::unique_ptr<WatchStream>> Watch(const Context& ctx, const WatchOptions& options) = 0;
 };

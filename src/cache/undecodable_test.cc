@@ -294,6 +294,25 @@ TEST_F(UndecodableTest, AnEventWithoutANameIsAnsweredWithAList) {
   EXPECT_THAT(Listed(), ElementsAre("a@11"));
 }
 
+// It can be decoded, but its key is missing, so the cached object is unknown.
+TEST_F(UndecodableTest, ADecodableEventWithoutANameIsAnsweredWithAList) {
+  List({PodAt("a", "1"), PodAt("b", "2")}, "10", {});
+  auto watch = source_->AddWatch();
+  StartWithLists();
+  List({PodAt("a", "11")}, "20", {});
+  watch = AfterList(*watch, [&] { watch->Deleted(PodAt("", "11")); });
+  EXPECT_EQ(source_->lists().size(), 2U);
+  EXPECT_THAT(Listed(), ElementsAre("a@11"));
+  // Each one is answered with one list, after the backoff: no loop.
+  List({PodAt("a", "11")}, "30", {});
+  watch = AfterList(*watch, [&] { watch->Modified(PodAt("", "21")); });
+  EXPECT_EQ(source_->lists().size(), 3U);
+  watch->Modified(PodAt("a", "31"));
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(source_->lists().size(), 3U);
+  EXPECT_THAT(Listed(), ElementsAre("a@31"));
+}
+
 TEST_F(UndecodableTest, ABoundedNumberIsRemembered) {
   std::vector<Pod> pods;
   std::vector<UndecodableObject> bad;

@@ -174,12 +174,12 @@ class KUBE_EXPORT InformerBase {
   Result<void> OnError(std::function<void(const Error&)> callback) const&;
   Result<void> OnError(std::function<void(const Error&)> callback) &&;
 
-  // For kube/control: what holds it.
+  // For kube/control: what holds it, and AddEventHandler without T.
   const std::shared_ptr<InformerHandle>& handle() const { return handle_; }
+  Result<HandlerRegistration> Add(Handler handler, HandlerOptions options) const;
 
  protected:
   explicit InformerBase(std::shared_ptr<InformerHandle> handle) : handle_(std::move(handle)) {}
-  Result<HandlerRegistration> Add(Handler handler, HandlerOptions options) const;
   Result<void> SetTransform(std::function<Result<void>(void*)> transform) const;
   // Errors: kInvalid if this handle is the only one, so that `what` would be lost with it.
   Result<void> CheckHeld(std::string_view what) const;

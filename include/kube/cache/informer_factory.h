@@ -90,6 +90,13 @@ class KUBE_EXPORT InformerFactory {
              {.gvr = std::move(gvr), .type = &meta::v1::PartialObjectMetadata::kType, .metadata_only = true}, std::move(options)));
   }
 
+  // For kube/control: any of the above.
+  template <ObjectType T>
+  SharedInformer<T> ForTarget(internal::ResourceTarget target, InformerOptions options) {
+    if (target.namespaced == false) options.ns.clear();
+    return SharedInformer<T>(Find(internal::ObjectForm::Of<T>(), std::move(target), std::move(options)));
+  }
+
   // Starts those that were asked for and do not run yet; may be called again. They stop with the context.
   void Start(const Context& ctx);
   // Waits for all that were started and are still there. Errors: as SharedInformer::WaitForSync, of the first that fails.

@@ -21,6 +21,7 @@
 #include "kube/client/undecodable.h"
 #include "kube/meta/dynamic_object.h"
 #include "kube/meta/object_key.h"
+#include "kube/meta/object_traits.h"
 #include "kube/meta/resource.h"
 
 namespace kube {
@@ -57,7 +58,7 @@ class KUBE_EXPORT ObjectForm {
   template <ObjectType T>
   static const ObjectForm& Of() {
     static const ObjectForm form(
-        TypeOf<T>(), [] { return NewObject(std::make_shared<T>()); }, &ListAs<T>);
+        ObjectTraits<T>::kType, [] { return NewObject(std::make_shared<T>()); }, &ListAs<T>);
     return form;
   }
 
@@ -83,14 +84,6 @@ class KUBE_EXPORT ObjectForm {
   using ListFunction = Result<ListPage> (*)(const ClientCore&, const Context&, const ResourceTarget&, const ListOptions&);
   ObjectForm(const TypeInfo* type, NewObject (*make)(), ListFunction list);
 
-  template <ObjectType T>
-  static const TypeInfo* TypeOf() {
-    if constexpr (std::same_as<T, DynamicObject>) {
-      return nullptr;
-    } else {
-      return &T::kType;
-    }
-  }
   template <ObjectType T>
   static Result<ListPage> ListAs(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ListOptions& options) {
     ObjectList<T> list;
