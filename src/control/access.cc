@@ -21,9 +21,10 @@ struct Thing {
 };
 using Grants = std::map<Thing, Verbs>;
 
-// RBAC does not know the name of an object that is not there yet, nor of one in a list.
-bool IsLimitedByName(const std::string& verb) {
-  return verb != "create" && verb != "list" && verb != "watch" && verb != "deletecollection";
+// RBAC does not know the name of an object that is not there yet, nor of one in a list unless the request selects it.
+bool IsLimitedByName(const AccessNeed& need, const std::string& verb) {
+  if (verb == "list" || verb == "watch") return need.selects_name;
+  return verb != "create" && verb != "deletecollection";
 }
 
 // By namespace; "" is everywhere.
@@ -35,7 +36,7 @@ std::map<std::string, Grants> GrantsOf(const std::vector<AccessNeed>& needs) {
         scopes[""][{.path = need.path}].insert(verb);
         continue;
       }
-      scopes[need.ns.value_or("")][{need.group, need.resource, IsLimitedByName(verb) ? need.name : "", ""}].insert(verb);
+      scopes[need.ns.value_or("")][{need.group, need.resource, IsLimitedByName(need, verb) ? need.name : "", ""}].insert(verb);
     }
   }
   // What is granted for more need not be granted for less.

@@ -103,7 +103,8 @@ bool SaysNothing(const FieldInfo* field, bool element, const Value& wanted) {
     case Value::Kind::kString:
       return plain && wanted.string_value().empty();
     case Value::Kind::kList:
-      return wanted.list().empty();
+      // An empty list in a Box, or inside of a map, is there.
+      return wanted.list().empty() && (field == nullptr || (!element && field->shape != FieldShape::kOptional));
     case Value::Kind::kObject:
       // `emptyDir: {}` is a choice; without a table nobody can tell.
       if (field == nullptr || element || field->shape == FieldShape::kOptional) return false;
@@ -166,6 +167,9 @@ class Comparison {
   }
 
   void Compare(const FieldInfo* field, bool element, const Value& wanted, const Value* live, Owned owned, const std::string& path) {
+    // An element that is a list or map itself, or one in a Box, is compared as such. Whether it may be absent is the outer field's say.
+    const FieldInfo* nested = field != nullptr && (element || field->shape == FieldShape::kOptional) ? NestedField(*field) : nullptr;
+    if (nested != nullptr && live != nullptr && !live->is_null()) return Compare(nested, false, wanted, live, owned, path);
     if (live == nullptr || live->is_null()) {
       if (!SaysNothing(field, element, wanted)) Report(path, "missing, wanted " + Shown(wanted), nullptr);
       return;

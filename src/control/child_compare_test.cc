@@ -9,8 +9,20 @@
 #include "kube/api/core/v1.h"
 #include "kube/codec/yaml.h"
 #include "kube/meta/dynamic_object.h"
+#include "kube/value/table.h"
 
 namespace kube::internal {
+
+struct Gateway {
+  meta::v1::ObjectMeta metadata{};
+  Map<Map<Quantity>> limits{};
+  Map<List<String>> routes{};
+  Box<List<String>> servers{};
+  KUBE_TABLE(Gateway);
+};
+KUBE_DEFINE_KIND(Gateway, (.group = "test.example", .version = "v1", .kind = "Gateway", .resource = "gateways", .namespaced = true),
+                 KUBE_FIELD(Gateway, metadata), KUBE_FIELD(Gateway, limits), KUBE_FIELD(Gateway, routes), KUBE_FIELD(Gateway, servers));
+
 namespace {
 
 using ::testing::AllOf;
@@ -84,6 +96,28 @@ TEST(FindDriftTest, QuantitiesCompareByAmount) {
   EXPECT_THAT(Typed(Wanted(), live).reasons, ElementsAre(HasSubstr("limits[cpu]: \"2\" instead of \"1000m\"")));
   live["spec"]["template"]["spec"]["containers"].MutableList()[1]["resources"]["limits"]["cpu"] = 1;
   EXPECT_THAT(Typed(Wanted(), live).reasons, IsEmpty());
+}
+
+TEST(FindDriftTest, ListsAndMapsInsideOfEachOtherCompareByTheirElements) {
+  const Value wanted = Yaml(R"(
+apiVersion: test.example/v1
+kind: Gateway
+metadata: {name: a}
+limits: {in: {rate: 500m, burst: "1"}}
+routes: {north: [a, b], south: []}
+servers: []
+)");
+  Value live = Yaml(R"(
+apiVersion: test.example/v1
+kind: Gateway
+metadata: {name: a}
+limits: {in: {rate: "0.5", burst: "2"}}
+routes: {north: [a, c]}
+)");
+  EXPECT_THAT(FindDrift(&Gateway::kType, wanted, live, "me").reasons,
+              ElementsAre("limits[in][burst]: \"2\" instead of \"1\"", "routes[north][1]: \"c\" instead of \"b\"",
+                          "routes[south]: missing, wanted []", "servers: missing, wanted []"));
+  EXPECT_THAT(FindDrift(&Gateway::kType, wanted, wanted, "me").reasons, IsEmpty());
 }
 
 TEST(FindDriftTest, AMissingStructIsOneReason) {

@@ -6,6 +6,8 @@
 #include "control/lru_map.h"
 #include "kube/base/mutex.h"
 #include "kube/codec/json.h"
+#include "kube/control/child_marks.h"
+#include "kube/meta/object_traits.h"
 #include "kube/meta/owner_reference.h"
 
 namespace kube::internal {
@@ -54,6 +56,28 @@ std::string Describe(const OwnerReference& reference) {
   return reference.kind.str() + " " + reference.name.str() + " (uid " + reference.uid.str() + ")";
 }
 
+// Ownership of an object that cannot have an owner reference to this owner.
+Ownership OwnershipElsewhere(const ChildOwner& owner, const GroupKind& kind, const ObjectMeta& metadata) {
+  if (const OwnerReference* controller = FindController(metadata.owner_references)) {
+    return {.message = "it is controlled by " + Describe(*controller)};
+  }
+  if (SameProof(metadata.annotations.Get(owner.proof_annotation).view(), owner.ProofFor(kind, KeyOf(metadata)))) {
+    return {.kind = Ownership::Kind::kOurs};
+  }
+  const String& set = metadata.labels.Get(owner.set_label);
+  const String& mark = metadata.annotations.Get(owner.owner_annotation);
+  if (mark.empty() && !metadata.labels.contains(owner.owner_hash_label)) {
+    return {.kind = Ownership::Kind::kNobodys, .message = "it exists already and has no owner; delete it, or allow its adoption"};
+  }
+  if (mark != OwnerMark(owner.gvk.group_kind(), KeyOf(owner.metadata)) || set != owner.set) {
+    return {.message = "it is marked as a child of " + (mark.empty() ? "another owner" : mark.str()) + ", set \"" + set.str() + "\""};
+  }
+  return {.kind = Ownership::Kind::kNobodys,
+          .message =
+              "it has the marks of this set, but not their proof: they were copied, or made for an earlier owner of that name; "
+              "delete it, or allow its adoption"};
+}
+
 struct Remembered {
   std::string hash;
   std::uint64_t fingerprint = 0;
@@ -75,31 +99,68 @@ ChildOwner::ChildOwner(ObjectMeta owner, Gvk owner_gvk, const DesiredStateOption
       set_label(options.mark_prefix + "/set"),
       owner_label(options.mark_prefix + "/owner-uid"),
       hash_annotation(options.mark_prefix + "/applied"),
+      owner_hash_label(options.mark_prefix + "/owner-hash"),
+      owner_annotation(options.mark_prefix + "/owner"),
+      proof_annotation(options.mark_prefix + "/proof"),
+      record("children." + options.mark_prefix + "/" + options.name),
+      proof_key(options.proof_key),
       set(options.name),
       manager(options.field_manager),
       block_owner_deletion(options.block_owner_deletion) {}
 
 Map<String> ChildOwner::Marks() const { return {{String(set_label), String(set)}, {String(owner_label), metadata.uid}}; }
 
-Result<PreparedChild> PrepareChild(const ChildOwner& owner, const DynamicObject& wanted, bool namespaced) {
+Map<String> ChildOwner::MarksElsewhere() const {
+  return {{String(set_label), String(set)}, {String(owner_hash_label), String(OwnerHash(metadata.uid.view()))}};
+}
+
+std::string ChildOwner::ProofFor(const GroupKind& kind, const ObjectKey& key) const {
+  return ChildProof(metadata.uid.view(), proof_key, set, kind, key);
+}
+
+Result<PreparedChild> PrepareChild(const ChildOwner& owner, const DynamicObject& wanted, bool namespaced, bool anywhere) {
   if (wanted.name().empty()) {
     return Error::Invalid("a wanted " + wanted.kind().str() + " has no name: give it one, a generated name cannot be found again");
   }
   PreparedChild out;
   out.body = DynamicObject(wanted.gvk(), wanted.key());
+  if (!namespaced) out.body.set_namespace({});
   if (namespaced && out.body.namespace_().empty()) out.body.set_namespace(owner.metadata.namespace_);
+  const bool elsewhere = owner.IsElsewhere(out.body.namespace_());
+  // What stands there may have been copied from the owner, or from another child.
   Map<String> labels = wanted.labels();
-  for (const auto& mark : owner.Marks()) labels[mark.key.view()] = mark.value;
+  labels.Erase(elsewhere ? owner.owner_label : owner.owner_hash_label);
+  for (const auto& mark : elsewhere ? owner.MarksElsewhere() : owner.Marks()) labels[mark.key.view()] = mark.value;
   out.body.set_labels(labels);
   Map<String> annotations = wanted.annotations();
   annotations.Erase(owner.hash_annotation);
+  annotations.Erase(owner.record);
+  annotations.Erase(owner.owner_annotation);
+  annotations.Erase(owner.proof_annotation);
+  if (elsewhere) {
+    annotations[owner.owner_annotation] = OwnerMark(owner.gvk.group_kind(), KeyOf(owner.metadata));
+    annotations[owner.proof_annotation] = owner.ProofFor(wanted.gvk().group_kind(), out.body.key());
+  }
   out.body.set_annotations(annotations);
-  out.body.set_finalizers(wanted.finalizers());
+  List<String> finalizers;
+  for (const String& finalizer : wanted.finalizers()) {
+    if (finalizer != owner.record) finalizers.push_back(finalizer);  // it would never be removed
+  }
+  out.body.set_finalizers(finalizers);
   if (Result<void> r = out.body.SetOwnerReferences(wanted.owner_references()); !r) return r.error();
+  if (elsewhere && anywhere) {
+    if (const List<OwnerReference> others = wanted.owner_references(); FindController(others) != nullptr) {
+      return Error::Invalid("it names the controller " + Describe(*FindController(others)) +
+                            "; a child outside of its owner's namespace has none");
+    }
+  }
   const OwnerReferenceOptions reference{.block_owner_deletion = owner.block_owner_deletion};
-  Result<void> owned = EditOwnerReferences(
-      out.body, [&](ObjectMeta& metadata) { return SetControllerReference(owner.metadata, owner.gvk, metadata, reference); });
-  if (!owned) return owned.error();
+  if (!elsewhere || !anywhere) {
+    Result<void> owned = ObjectTraits<DynamicObject>::EditOwnerReferences(
+        out.body, [&](ObjectMeta& metadata) { return SetControllerReference(owner.metadata, owner.gvk, metadata, reference); });
+    if (!owned && elsewhere) return Error::Invalid(owned.error().message() + "; DesiredState::Anywhere() allows such children");
+    if (!owned) return owned.error();
+  }
   for (const auto& member : wanted.value().object()) {
     if (member.key == "apiVersion" || member.key == "kind" || member.key == "metadata" || member.key == "status") continue;
     out.body[member.key.view()] = member.value;
@@ -111,7 +172,8 @@ Result<PreparedChild> PrepareChild(const ChildOwner& owner, const DynamicObject&
   return out;
 }
 
-Ownership OwnershipOf(const ChildOwner& owner, const ObjectMeta& metadata) {
+Ownership OwnershipOf(const ChildOwner& owner, const GroupKind& kind, const ObjectMeta& metadata) {
+  if (owner.IsElsewhere(metadata.namespace_)) return OwnershipElsewhere(owner, kind, metadata);
   const String& set = metadata.labels.Get(owner.set_label);
   const bool marked = set == owner.set && metadata.labels.Get(owner.owner_label) == owner.metadata.uid;
   const OwnerReference* controller = FindController(metadata.owner_references);
@@ -127,6 +189,13 @@ Ownership OwnershipOf(const ChildOwner& owner, const ObjectMeta& metadata) {
     return {.message = "it belongs to an earlier " + Describe(*controller) + "; it can be made anew once it is garbage-collected"};
   }
   return {.message = "it is controlled by " + Describe(*controller)};
+}
+
+bool IsMarkedChild(const ChildOwner& owner, const GroupKind& kind, const ObjectMeta& metadata) {
+  if (metadata.labels.Get(owner.set_label) != owner.set) return false;
+  if (owner.IsElsewhere(metadata.namespace_)) return OwnershipElsewhere(owner, kind, metadata).kind == Ownership::Kind::kOurs;
+  const OwnerReference* controller = FindController(metadata.owner_references);
+  return controller != nullptr && controller->uid == owner.metadata.uid;
 }
 
 Drift CompareChild(const ChildOwner& owner, const TypeInfo* type, const PreparedChild& wanted, const DynamicObject& live) {

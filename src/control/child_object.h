@@ -20,34 +20,46 @@ struct ChildOwner {
   std::string set_label{};    // its value is `set`
   std::string owner_label{};  // its value is the owner's UID
   std::string hash_annotation{};
+  // Marks of children outside of the owner's namespace, which have no owner reference (kube/control/child_marks.h).
+  std::string owner_hash_label{};
+  std::string owner_annotation{};
+  std::string proof_annotation{};
+  std::string record{};  // name of the finalizer and of the annotation on the owner: owner_record.h
+  std::string proof_key{};
   std::string set{};
   std::string manager{};
   std::optional<bool> block_owner_deletion{};
 
   ChildOwner(meta::v1::ObjectMeta owner, Gvk owner_gvk, const DesiredStateOptions& options);
-  // Which objects carry the marks of this owner and set.
+  // Whether an object in this namespace, or in none, cannot have an owner reference to this owner.
+  bool IsElsewhere(const String& ns) const { return !metadata.namespace_.empty() && ns != metadata.namespace_; }
+  // The labels of children of this owner and set: of those that refer to their owner, and of those elsewhere.
   Map<String> Marks() const;
+  Map<String> MarksElsewhere() const;
+  std::string ProofFor(const GroupKind& kind, const ObjectKey& key) const;
 };
 
-// What to apply, complete with marks, controller and hash. Errors: kInvalid: no name, a controller that is another one, an owner in
-// another namespace.
+// What to apply, complete with marks, controller and hash. A child elsewhere has no controller: its marks prove whose it is. Errors:
+// kInvalid: no name, a controller that is another one, a child elsewhere unless `anywhere` allows it.
 struct PreparedChild {
   DynamicObject body{};
   std::string hash{};
 };
-Result<PreparedChild> PrepareChild(const ChildOwner& owner, const DynamicObject& wanted, bool namespaced);
+Result<PreparedChild> PrepareChild(const ChildOwner& owner, const DynamicObject& wanted, bool namespaced, bool anywhere);
 
 // Whose an existing object is.
 struct Ownership {
   enum class Kind {
-    kOurs,     // of this owner and set; also where somebody took the controller reference or the set's label off
+    kOurs,     // of this owner and set; also if the controller reference or the set's label was removed. Elsewhere: the proof is valid
     kNobodys,  // without a controller
     kForeign,
   };
   Kind kind = Kind::kForeign;
   std::string message{};  // for all but kOurs: why it is left alone
 };
-Ownership OwnershipOf(const ChildOwner& owner, const meta::v1::ObjectMeta& metadata);
+Ownership OwnershipOf(const ChildOwner& owner, const GroupKind& kind, const meta::v1::ObjectMeta& metadata);
+// Whether pruning may delete it: the marks and the controller, or the proof, say that it is a child of this owner and set.
+bool IsMarkedChild(const ChildOwner& owner, const GroupKind& kind, const meta::v1::ObjectMeta& metadata);
 
 // Whether the object has all that is wanted; a changed or missing hash counts as drift.
 Drift CompareChild(const ChildOwner& owner, const TypeInfo* type, const PreparedChild& wanted, const DynamicObject& live);

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -48,6 +50,28 @@ std::optional<ObjectKey> OwnerKeyIn(const List<meta::v1::OwnerReference>& refere
   if ((slash == std::string_view::npos ? std::string_view() : version.substr(0, slash)) != std::string_view(owner.group))
     return std::nullopt;
   return ObjectKey{owner_namespaced ? ns : String(), controller->name};
+}
+
+Handler MakeHandler(const ObjectForm& form, String source, KeysOfChange keys_of, EnqueueFunction enqueue) {
+  const auto tell = std::make_shared<const std::function<void(const ErasedChange&)>>(
+      [source = std::move(source), keys_of = std::move(keys_of), enqueue = std::move(enqueue)](const ErasedChange& change) {
+        std::vector<ObjectKey> keys;
+        keys_of(change, keys);
+        const int priority = change.initial || change.kind == ChangeKind::kResync ? kInitialPriority : 0;
+        for (const ObjectKey& key : keys) enqueue(key, {.source = source, .object = change.key, .change = change.kind}, priority);
+      });
+  return {.on_add =
+              [&form, tell](const ObjectRef& object, bool initial) {
+                (*tell)({.kind = ChangeKind::kAdded, .key = form.Key(object.get()), .before = {}, .object = object, .initial = initial});
+              },
+          .on_update =
+              [&form, tell](const ObjectRef& before, const ObjectRef& after) {
+                const bool same = form.ResourceVersion(before.get()) == form.ResourceVersion(after.get());
+                const ChangeKind kind = same ? ChangeKind::kResync : ChangeKind::kUpdated;
+                (*tell)({.kind = kind, .key = form.Key(after.get()), .before = before, .object = after});
+              },
+          .on_delete = [tell](const ObjectKey& key, const ObjectRef& object,
+                              bool) { (*tell)({.kind = ChangeKind::kDeleted, .key = key, .before = {}, .object = object}); }};
 }
 
 }  // namespace internal
@@ -262,6 +286,8 @@ class Controller::Impl {
   Result<Action> Call(const Context& ctx, const Request& request) {
     try {
       return spec_.reconcile_object.call ? CallWithObject(ctx, request.key) : spec_.reconcile(ctx, request);
+    } catch (const ErrorException& e) {  // Result::value(): the same as returning that error
+      return e.error();
     } catch (const std::exception& e) {
       return Threw(e.what());
     } catch (...) {

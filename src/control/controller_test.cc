@@ -401,6 +401,21 @@ TEST_F(ControllerTest, RequeueBacksOffWithoutBeingAnError) {
   EXPECT_EQ(metrics_->Value("controller_runtime_reconcile_errors_total", {{"controller", "maps"}}), 0);
 }
 
+TEST_F(ControllerTest, AnErrorThatIsThrownCountsAsReturned) {
+  Create(Map("m"));
+  script_.Answer([](const Context&, const Request& request) -> Result<Action> {
+    if (request.attempt > 1) return Action::Done();
+    return Result<Action>(Error::Internal("no disk")).value();
+  });
+  Start(ControllerFor<ConfigMap>("maps").Reconcile(script_.Function()));
+  ASSERT_TRUE(Soon([&] { return controller_->status().queue.waiting == 1; }));
+  EXPECT_EQ(controller_->status().failing[0].last_result, "error: no disk");
+  clock_->Advance(milliseconds(5));
+  ASSERT_TRUE(WaitFor("m", 2));
+  EXPECT_EQ(metrics_->Value("controller_runtime_reconcile_panics_total", {{"controller", "maps"}}), 0);
+  EXPECT_EQ(metrics_->Value("controller_runtime_reconcile_errors_total", {{"controller", "maps"}}), 1);
+}
+
 TEST_F(ControllerTest, AnExceptionIsAnError) {
   Create(Map("m"));
   script_.Answer([](const Context&, const Request& request) -> Result<Action> {

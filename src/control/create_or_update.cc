@@ -5,8 +5,10 @@
 #include <string>
 
 #include "control/child_compare.h"
+#include "control/erased_object.h"
 #include "control/lru_map.h"
 #include "kube/base/mutex.h"
+#include "kube/client/retry.h"
 #include "kube/codec/json.h"
 #include "kube/codec/patch.h"
 
@@ -82,18 +84,31 @@ Value OnlyStatus(const DynamicObject& object) {
   return out;
 }
 
-}  // namespace
-
 Result<void> RetryWrites(const Context& ctx, bool on_conflict, const std::function<Result<void>()>& attempt) {
   // Created by somebody else in between: that is no reason to fail, whatever the option says.
   const auto retriable = [on_conflict](const Error& e) { return IsAlreadyExists(e) || (on_conflict && IsConflict(e)); };
   return RetryOnError(ctx, kDefaultRetry, retriable, attempt);
 }
 
+// Errors: kInvalid where the two differ.
 Result<void> CheckSameKey(const ObjectKey& before, const ObjectKey& after) {
   if (before == after) return {};
   return Error::Invalid("the function must not change name and namespace: it made " + after.ToString() + " of " + before.ToString());
 }
+
+// What the server made of a change. For the whole process, bounded. Thread safety: one thread; the memory behind it is shared.
+class ChangeMemory {
+ public:
+  ChangeMemory(const DynamicObject& before, const DynamicObject& wanted);
+  // Whether this change was made to this object before, and the server had it as it is now afterwards.
+  bool IsFutile() const;
+  void Remember(const DynamicObject& after) const;
+
+ private:
+  String uid_;
+  std::uint64_t before_;
+  std::uint64_t wanted_;
+};
 
 ChangeMemory::ChangeMemory(const DynamicObject& before, const DynamicObject& wanted)
     : uid_(before.uid()), before_(ContentHash(before)), wanted_(ContentHash(wanted)) {}
@@ -114,6 +129,30 @@ void ChangeMemory::Remember(const DynamicObject& after) const {
   if (hash == before_) memory.changes.Insert(uid_.str(), {wanted_, hash});
 }
 
+// What both functions begin with: the state on the server, and the one that the function makes of it.
+struct Mutated {
+  std::optional<ErasedObject> live{};
+  ErasedObject next;
+};
+Result<Mutated> ReadAndMutate(const Context& ctx, const ClientCore& core, const ResourceTarget& target, const ErasedObject& start,
+                              const MutateFunction& mutate) {
+  Mutated out{.next = start};
+  ErasedObject live(target.type);
+  const ObjectKey key = start.key();
+  if (Result<void> r = GetObject(core, ctx, target, key, {}, {}, live.mutable_data()); r) {
+    out.next = live;
+    out.live = std::move(live);
+  } else if (!IsNotFound(r.error())) {
+    return r.error();
+  }
+  const ObjectKey before = out.next.key();
+  if (Result<void> r = mutate(out.next.mutable_data()); !r) return r.error();
+  if (Result<void> r = CheckSameKey(before, out.next.key()); !r) return r.error();
+  return out;
+}
+
+}  // namespace
+
 Result<std::optional<Patch>> PatchBetween(const Value& before, const Value& after) {
   return PatchFor(before, after, before["metadata"]["resourceVersion"].string_value());
 }
@@ -124,6 +163,99 @@ Result<std::optional<Patch>> PatchWithoutStatus(const DynamicObject& before, con
 
 Result<std::optional<Patch>> PatchOfStatus(const DynamicObject& before, const DynamicObject& after) {
   return PatchFor(OnlyStatus(before), OnlyStatus(after), before.resource_version());
+}
+
+Result<OperationResult> CreateOrUpdateObject(const Context& ctx, const ClientCore& core, const ResourceTarget& target, void* object,
+                                             const MutateFunction& mutate, const CreateOrUpdateOptions& options) {
+  OperationResult result = OperationResult::kUnchanged;
+  const WriteOptions write{.dry_run = options.dry_run, .field_manager = options.field_manager};
+  const ErasedObject start(target.type, object);
+  Result<void> done = RetryWrites(ctx, options.retry_on_conflict, [&]() -> Result<void> {
+    Result<Mutated> state = ReadAndMutate(ctx, core, target, start, mutate);
+    if (!state) return state.error();
+    ErasedObject answer(target.type);
+    if (!state->live) {
+      if (Result<void> r = CreateObject(core, ctx, target, state->next.data(), write, answer.mutable_data()); !r) return r;
+      answer.CopyTo(object);
+      result = OperationResult::kCreated;
+      return {};
+    }
+    const ErasedObject& live = *state->live;
+    result = OperationResult::kUnchanged;
+    if (state->next == live) {
+      live.CopyTo(object);
+      return {};
+    }
+    Result<DynamicObject> before = live.ToDynamic(), wanted = state->next.ToDynamic();
+    if (!before) return before.error();
+    if (!wanted) return wanted.error();
+    const ChangeMemory memory(*before, *wanted);
+    if (memory.IsFutile()) {
+      live.CopyTo(object);
+      return {};
+    }
+    if (Result<void> r = UpdateObject(core, ctx, target, {}, state->next.data(), write, answer.mutable_data()); !r) return r;
+    Result<DynamicObject> after = answer.ToDynamic();
+    if (after && !options.dry_run) memory.Remember(*after);
+    if (answer.resource_version() != live.resource_version() || options.dry_run) result = OperationResult::kUpdated;
+    answer.CopyTo(object);
+    return {};
+  });
+  if (!done) return done.error();
+  return result;
+}
+
+Result<OperationResult> CreateOrPatchObject(const Context& ctx, const ClientCore& core, const ResourceTarget& target, void* object,
+                                            const MutateFunction& mutate, const CreateOrUpdateOptions& options) {
+  OperationResult result = OperationResult::kUnchanged;
+  const WriteOptions write{.dry_run = options.dry_run, .field_manager = options.field_manager};
+  const ErasedObject start(target.type, object);
+  Result<void> done = RetryWrites(ctx, options.retry_on_conflict, [&]() -> Result<void> {
+    Result<Mutated> state = ReadAndMutate(ctx, core, target, start, mutate);
+    if (!state) return state.error();
+    Result<DynamicObject> wanted = state->next.ToDynamic();
+    if (!wanted) return wanted.error();
+    bool body_changed = false;
+    result = OperationResult::kUnchanged;
+    ErasedObject now(target.type);
+    if (!state->live) {
+      if (Result<void> r = CreateObject(core, ctx, target, state->next.data(), write, now.mutable_data()); !r) return r;
+      result = OperationResult::kCreated;
+    } else {
+      now = *std::move(state->live);
+      Result<DynamicObject> before = now.ToDynamic();
+      if (!before) return before.error();
+      const ChangeMemory memory(*before, *wanted);
+      Result<std::optional<Patch>> patch = PatchWithoutStatus(*before, *wanted);
+      if (!patch) return patch.error();
+      if (*patch && !memory.IsFutile()) {
+        ErasedObject patched(target.type);
+        if (Result<void> r = PatchObject(core, ctx, target, now.key(), {}, **patch, write, patched.mutable_data()); !r) return r;
+        Result<DynamicObject> after = patched.ToDynamic();
+        if (after && !options.dry_run) memory.Remember(*after);
+        body_changed = patched.resource_version() != now.resource_version() || options.dry_run;
+        now = std::move(patched);
+        if (body_changed) result = OperationResult::kUpdated;
+      }
+    }
+    Result<DynamicObject> before = now.ToDynamic();
+    if (!before) return before.error();
+    Result<std::optional<Patch>> status = PatchOfStatus(*before, *wanted);
+    if (!status) return status.error();
+    // A dry run has created nothing whose status could be patched.
+    if (*status && !(options.dry_run && result == OperationResult::kCreated)) {
+      ErasedObject patched(target.type);
+      if (Result<void> r = PatchObject(core, ctx, target, now.key(), "status", **status, write, patched.mutable_data()); !r) return r;
+      if (result != OperationResult::kCreated) {
+        result = body_changed ? OperationResult::kUpdatedStatus : OperationResult::kUpdatedStatusOnly;
+      }
+      now = std::move(patched);
+    }
+    now.CopyTo(object);
+    return {};
+  });
+  if (!done) return done.error();
+  return result;
 }
 
 }  // namespace internal

@@ -78,7 +78,8 @@ Result<void> Changes::ToResult() const {
 }
 
 std::string Changes::Summary() const {
-  if (owner_deleted) return "the owner is being deleted";
+  const std::string deleted = owner_deleted ? "the owner is being deleted" : "";
+  if (owner_deleted && children.empty()) return deleted;
   std::string out;
   for (const Outcome outcome : {Outcome::kCreated, Outcome::kUpdated, Outcome::kPruned, Outcome::kUnchanged, Outcome::kDeleting,
                                 Outcome::kConflict, Outcome::kFailed}) {
@@ -87,6 +88,7 @@ std::string Changes::Summary() const {
     out += (out.empty() ? "" : ", ") + std::to_string(n) + " " + std::string(kube::ToString(outcome));
   }
   if (out.empty()) return "nothing to do";
+  if (owner_deleted) out = deleted + ": " + out;
   return dry_run ? out + " (dry run)" : out;
 }
 

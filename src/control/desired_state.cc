@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "control/child_object.h"
+#include "control/owner_record.h"
 #include "kube/meta/owner_reference.h"
 #include "kube/meta/validation.h"
 
@@ -36,6 +37,12 @@ bool IsFieldConflict(const Error& error) {
          std::any_of(causes.begin(), causes.end(), [](const ErrorCause& cause) { return cause.reason == "FieldManagerConflict"; });
 }
 
+bool IsNamespaceTerminating(const Error& error) {
+  const auto& causes = error.causes();
+  return IsForbidden(error) &&
+         std::any_of(causes.begin(), causes.end(), [](const ErrorCause& cause) { return cause.reason == "NamespaceTerminating"; });
+}
+
 // Of the lists that are both wanted and there, those that the server's error is about, as they are wanted; by JSON pointer.
 std::vector<std::pair<std::string, Value>> RefusedLists(const Error& error, const Value& wanted, const Value& live) {
   std::vector<std::pair<std::string, Value>> lists;
@@ -63,13 +70,15 @@ std::vector<std::pair<std::string, Value>> RefusedLists(const Error& error, cons
 
 class DesiredStateCore::Impl {
  public:
-  Impl(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner, Gvk owner_gvk,
+  Impl(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner, ChildKind owner_kind,
        DesiredStateOptions options)
       : client_(std::move(client)),
         cached_(std::move(cached)),
         options_(std::move(options)),
-        owner_(std::move(owner), std::move(owner_gvk), options_) {}
+        owner_kind_(std::move(owner_kind)),
+        owner_(std::move(owner), owner_kind_.gvk, options_) {}
 
+  void Anywhere() { anywhere_ = true; }
   void Manage(ChildKind kind) {
     const auto same = [&](const ChildKind& k) { return k.gvk.group_kind() == kind.gvk.group_kind(); };
     const auto found = std::find_if(kinds_.begin(), kinds_.end(), same);
@@ -89,17 +98,34 @@ class DesiredStateCore::Impl {
     const Context ctx = cached_ != nullptr ? cached_->Writing(outer) : outer;
     if (Result<void> r = Check(); !r) return r.error().WithContext("apply the desired state of " + OwnerName());
     Changes changes{.dry_run = options_.dry_run};
-    changes.owner_deleted = !owner_.metadata.deletion_timestamp.IsZero();
-    if (changes.owner_deleted) return changes;
+    const bool recorded = OwnerRecord::Of(owner_.metadata, owner_.record).finalizer;
+    if (recorded && !anywhere_) {
+      return Error::Invalid(OwnerName() + " has children outside of its namespace (finalizer " + owner_.record +
+                            "): call DesiredState::Anywhere()");
+    }
+    confirmed_ = false;
+    unrecorded_.reset();
+    if (owner_.metadata.deletion_timestamp.IsZero() && anywhere_) {
+      elsewhere_ = KindsElsewhere(ctx);
+      if (!Record(ctx, changes)) return changes;
+    }
+    if (!owner_.metadata.deletion_timestamp.IsZero()) return CleanUp(ctx, std::move(changes));
     Keep keep;
     for (const Wanted& wanted : wanted_) {
       ChildChange change{.gvk = wanted.kind.gvk};
       ApplyOne(ctx, wanted, keep, change, changes);
+      if (changes.owner_deleted) {
+        if (!owner_.metadata.deletion_timestamp.IsZero()) return CleanUp(ctx, std::move(changes));
+        return changes;
+      }
       changes.children.push_back(std::move(change));
     }
     if (options_.prune) {
       for (const ChildKind& kind : kinds_) {
-        if (keep.unsure.count(kind.gvk.group_kind()) == 0) Prune(ctx, kind, keep, changes);
+        if (keep.unsure.count(kind.gvk.group_kind()) == 0) Prune(ctx, kind, Place::kWithOwner, keep, changes);
+      }
+      if (anywhere_) {
+        if (Result<void> r = PruneElsewhere(ctx, keep, changes); !r) return r.error();
       }
     }
     return changes;
@@ -114,6 +140,13 @@ class DesiredStateCore::Impl {
   struct Keep {
     std::set<std::pair<GroupKind, ObjectKey>> objects{};
     std::set<GroupKind> unsure{};  // a child of this kind is wanted, and nobody knows which one
+  };
+  // Where pruning looks, and by which marks.
+  enum class Place {
+    kWithOwner,        // children with an owner reference
+    kElsewhereCached,  // as far as a cache knows; without any caches, on the server
+    kElsewhere,
+    kElsewhereLive,  // on the server: for the last look
   };
 
   std::string OwnerName() const { return owner_.gvk.kind.str() + " " + KeyOf(owner_.metadata).ToString(); }
@@ -130,7 +163,112 @@ class DesiredStateCore::Impl {
     return {};
   }
 
-  Result<ChildTarget> TargetOf(const Context& ctx, const ChildKind& kind) {
+  // ---- Children elsewhere ----
+
+  std::vector<Gvk> KindsElsewhere(const Context& ctx) {
+    std::vector<Gvk> kinds;
+    for (const Wanted& wanted : wanted_) {
+      if (!wanted.object) continue;  // reported later, as is a kind that cannot be found
+      const Result<ChildTarget> target = TargetOf(ctx, wanted.kind);
+      if (!target) continue;
+      const String& ns = wanted.object->namespace_();
+      if (target->namespaced ? ns.empty() || !owner_.IsElsewhere(ns) : !owner_.IsElsewhere({})) continue;
+      if (std::find(kinds.begin(), kinds.end(), wanted.kind.gvk) == kinds.end()) kinds.push_back(wanted.kind.gvk);
+    }
+    return kinds;
+  }
+  // Before the first child of a kind is created: it could not be found again. False: the owner does not exist any more.
+  bool Record(const Context& ctx, Changes& changes) {
+    if (OwnerRecord::Of(owner_.metadata, owner_.record).Covers(elsewhere_)) return true;
+    const Result<bool> exists = WriteRecord(ctx, {.add = elsewhere_}, changes);
+    if (!exists) unrecorded_ = exists.error().WithContext("add the finalizer " + owner_.record + " to " + OwnerName());
+    confirmed_ = exists.ok();
+    changes.owner_deleted = exists && !*exists;
+    return !changes.owner_deleted;
+  }
+  // Before the first create of a pass, unless the record has just been written. The owner may come from a cache that is behind, above all
+  // after a change of the leader: one that is gone by now, or has lost its finalizer, would leave the child behind. False: do not create.
+  bool Confirm(const Context& ctx, Changes& changes) {
+    if (confirmed_) return true;
+    const Result<ChildTarget> target = TargetOf(ctx, owner_kind_);
+    Result<meta::v1::PartialObjectMetadata> live =
+        target ? client_.Metadata(target->gvr).Get(ctx, KeyOf(owner_.metadata)) : Result<meta::v1::PartialObjectMetadata>(target.error());
+    if (!live && !IsNotFound(live.error())) {
+      unrecorded_ = live.error().WithContext("look whether " + OwnerName() + " still exists");
+      return false;
+    }
+    confirmed_ = true;
+    changes.owner_deleted = !live || live->metadata.uid != owner_.metadata.uid || !live->metadata.deletion_timestamp.IsZero();
+    if (live && live->metadata.uid == owner_.metadata.uid) owner_.metadata = live->metadata;
+    if (changes.owner_deleted) return false;
+    return Record(ctx, changes) && !unrecorded_;
+  }
+  Result<bool> WriteRecord(const Context& ctx, const RecordEdit& edit, Changes& changes) {
+    const Result<ChildTarget> target = TargetOf(ctx, owner_kind_);
+    if (!target) return target.error();
+    return WriteOwnerRecord(ctx, ClientFor(*target), owner_.record, edit,
+                            {.dry_run = options_.dry_run, .field_manager = options_.field_manager}, owner_.metadata, changes.writes);
+  }
+  // Drops kinds without children elsewhere from the record, and the finalizer with the last of them.
+  Result<void> DropFromRecord(const Context& ctx, std::vector<Gvk> kinds, Changes& changes) {
+    if (Result<bool> dropped = WriteRecord(ctx, {.drop = std::move(kinds)}, changes); !dropped) {
+      return dropped.error().WithContext("take the finalizer " + owner_.record + " off " + OwnerName());
+    }
+    return {};
+  }
+  // The record's kinds, with the structs of those that were named here.
+  std::vector<ChildKind> RecordedKinds() const {
+    const OwnerRecord record = OwnerRecord::Of(owner_.metadata, owner_.record);
+    std::vector<ChildKind> kinds;
+    for (const Gvk& gvk : record.kinds) {
+      const auto same = [&](const ChildKind& kind) { return kind.gvk.group_kind() == gvk.group_kind(); };
+      const auto known = std::find_if(kinds_.begin(), kinds_.end(), same);
+      kinds.push_back(known != kinds_.end() ? *known : ChildKind{gvk});
+    }
+    return kinds;
+  }
+  // Kinds of which nothing is wanted elsewhere any more are looked for on the server, and leave the record when all is pruned.
+  Result<void> PruneElsewhere(const Context& ctx, const Keep& keep, Changes& changes) {
+    const OwnerRecord record = OwnerRecord::Of(owner_.metadata, owner_.record);
+    std::set<GroupKind> done;
+    std::vector<Gvk> dropped;
+    for (const ChildKind& kind : RecordedKinds()) {
+      const GroupKind group_kind = kind.gvk.group_kind();
+      done.insert(group_kind);
+      if (keep.unsure.count(group_kind) > 0) continue;
+      const auto same = [&](const Gvk& wanted) { return wanted.group_kind() == group_kind; };
+      const bool wanted = std::any_of(elsewhere_.begin(), elsewhere_.end(), same);
+      const std::size_t failed = changes.Count(Outcome::kFailed);
+      Prune(ctx, kind, wanted ? Place::kElsewhere : Place::kElsewhereLive, keep, changes);
+      if (!wanted && changes.Count(Outcome::kFailed) == failed) dropped.push_back(kind.gvk);
+    }
+    // Also if the record was lost: a replace of the owner drops it.
+    const bool lost = record.finalizer && record.kinds.empty();
+    const std::size_t failed = changes.Count(Outcome::kFailed);
+    for (const ChildKind& kind : kinds_) {
+      if (done.count(kind.gvk.group_kind()) + keep.unsure.count(kind.gvk.group_kind()) == 0) {
+        Prune(ctx, kind, lost ? Place::kElsewhereLive : Place::kElsewhereCached, keep, changes);
+      }
+    }
+    const bool release = lost && elsewhere_.empty() && keep.unsure.empty() && changes.Count(Outcome::kFailed) == failed;
+    if (dropped.empty() && !release) return {};
+    return DropFromRecord(ctx, std::move(dropped), changes);
+  }
+  // The owner is being deleted. Children with an owner reference are the garbage collector's.
+  Result<Changes> CleanUp(const Context& ctx, Changes changes) {
+    changes.owner_deleted = true;
+    const OwnerRecord record = OwnerRecord::Of(owner_.metadata, owner_.record);
+    if (!record.finalizer) return changes;
+    const std::size_t failed = changes.Count(Outcome::kFailed);
+    for (const ChildKind& kind : record.kinds.empty() ? kinds_ : RecordedKinds()) {  // none: the annotation was lost
+      Prune(ctx, kind, Place::kElsewhereLive, {}, changes);
+    }
+    if (changes.Count(Outcome::kFailed) > failed) return changes;
+    if (Result<void> r = DropFromRecord(ctx, record.kinds, changes); !r) return r.error();
+    return changes;
+  }
+
+  Result<ChildTarget> TargetOf(const Context& ctx, const ChildKind& kind, bool any_version = false) {
     if (kind.type != nullptr) {
       const KindInfo& info = KindOf(*kind.type);
       if (info.resource.empty()) return Error::Invalid(std::string(kind.type->name) + " is no kind that a server has as a resource");
@@ -139,6 +277,7 @@ class DesiredStateCore::Impl {
     if (kind.gvk.kind.empty()) return Error::Invalid("a wanted object has no kind");
     if (!options_.mapper) options_.mapper = cached_ != nullptr ? cached_->mapper() : RestMapper(client_);
     Result<RestMapping> mapping = options_.mapper->ForKind(ctx, kind.gvk);
+    if (!mapping && any_version && IsNoMatch(mapping.error())) mapping = options_.mapper->ForKind(ctx, kind.gvk.group_kind());
     if (!mapping) return mapping.error();
     return ChildTarget{mapping->gvk, nullptr, mapping->gvr, mapping->namespaced};
   }
@@ -175,18 +314,21 @@ class DesiredStateCore::Impl {
     change.key = wanted.object->key();
     Result<ChildTarget> target = TargetOf(ctx, wanted.kind);
     if (!target) return give_up(target.error());
+    if (!target->namespaced) change.key.ns = {};
     if (target->namespaced && change.key.ns.empty()) change.key.ns = owner_.metadata.namespace_;
     const bool first = keep.objects.emplace(change.gvk.group_kind(), change.key).second;
     if (!first) return Fail(change, Error::Invalid("it is wanted twice"));
-    Result<PreparedChild> prepared = PrepareChild(owner_, *wanted.object, target->namespaced);
+    Result<PreparedChild> prepared = PrepareChild(owner_, *wanted.object, target->namespaced, anywhere_);
     if (!prepared) return change.key.name.empty() ? give_up(prepared.error()) : Fail(change, prepared.error());
+    if (unrecorded_ && owner_.IsElsewhere(change.key.ns)) return Fail(change, *unrecorded_);
 
     Drift drift;
     bool known_missing = false;
     if (std::optional<CachedClientCore::Known> known = LookUp(ctx, *target, change.key)) {
       std::optional<DynamicObject>& cached = known->object;
       known_missing = !cached;
-      if (cached && cached->deletion_timestamp().IsZero() && OwnershipOf(owner_, cached->metadata()).kind == Ownership::Kind::kOurs &&
+      if (cached && cached->deletion_timestamp().IsZero() &&
+          OwnershipOf(owner_, change.gvk.group_kind(), cached->metadata()).kind == Ownership::Kind::kOurs &&
           IsSettled(*target, *prepared, *cached, drift)) {
         change.object = std::move(cached);
         return;
@@ -201,7 +343,7 @@ class DesiredStateCore::Impl {
 
   // One attempt. False: somebody else was faster, look again.
   bool Settle(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
-              bool known_missing, bool last, ChildChange& change, Changes& changes) const {
+              bool known_missing, bool last, ChildChange& change, Changes& changes) {
     if (known_missing) return Create(ctx, target, resource, wanted, last, change, changes);
     Result<DynamicObject> live = resource.Get(ctx, change.key);
     if (!live) {
@@ -209,7 +351,7 @@ class DesiredStateCore::Impl {
       Fail(change, live.error());
       return true;
     }
-    Ownership ownership = OwnershipOf(owner_, live->metadata());
+    Ownership ownership = OwnershipOf(owner_, change.gvk.group_kind(), live->metadata());
     const bool adopts = ownership.kind == Ownership::Kind::kNobodys && options_.adopt;
     change.object = *live;
     if (ownership.kind != Ownership::Kind::kOurs && !adopts) {
@@ -229,10 +371,19 @@ class DesiredStateCore::Impl {
 
   // By POST, not by an apply: it never takes over what somebody else has just made, so nothing has to be read before.
   bool Create(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
-              bool last, ChildChange& change, Changes& changes) const {
+              bool last, ChildChange& change, Changes& changes) {
+    if (owner_.IsElsewhere(change.key.ns) && !Confirm(ctx, changes)) {
+      if (unrecorded_) Fail(change, *unrecorded_);
+      return true;
+    }
     Result<DynamicObject> made = resource.Create(ctx, wanted.body, {.dry_run = options_.dry_run, .field_manager = options_.field_manager});
     if (!made && IsAlreadyExists(made.error()) && !last) return false;
     ++changes.writes;
+    if (!made && IsNamespaceTerminating(made.error())) {
+      change.outcome = Outcome::kDeleting;
+      change.message = "its namespace is being deleted";
+      return true;
+    }
     if (!made) {
       Fail(change, made.error());
       return true;
@@ -316,29 +467,34 @@ class DesiredStateCore::Impl {
 
   // Whether this owner's set has the object, and it is neither wanted nor on its way out.
   bool IsLeftOver(const meta::v1::ObjectMeta& metadata, const GroupKind& kind, const Keep& keep) const {
-    const meta::v1::OwnerReference* controller = FindController(metadata.owner_references);
-    return controller != nullptr && controller->uid == owner_.metadata.uid && metadata.labels.Get(owner_.set_label) == owner_.set &&
-           metadata.deletion_timestamp.IsZero() && keep.objects.count({kind, KeyOf(metadata)}) == 0;
+    return metadata.deletion_timestamp.IsZero() && keep.objects.count({kind, KeyOf(metadata)}) == 0 &&
+           IsMarkedChild(owner_, kind, metadata);
   }
 
-  void Prune(const Context& ctx, const ChildKind& kind, const Keep& keep, Changes& changes) {
+  void Prune(const Context& ctx, const ChildKind& kind, Place place, const Keep& keep, Changes& changes) {
     const auto fail = [&](Error error) {
       ChildChange change{.gvk = kind.gvk};
       Fail(change, error.WithContext("find the children that are no longer wanted"));
       changes.children.push_back(std::move(change));
     };
-    Result<ChildTarget> target = TargetOf(ctx, kind);
+    // A record may name a version that the server no longer has.
+    Result<ChildTarget> target = TargetOf(ctx, kind, place != Place::kWithOwner);
     if (!target) {
       if (!IsNoMatch(target.error())) fail(target.error());  // a kind that the server does not have has no objects
       return;
     }
-    const std::string ns = owner_.metadata.namespace_.str();
-    if (!ns.empty() && !target->namespaced) return;  // cannot be children of this owner
+    const bool elsewhere = place != Place::kWithOwner;
+    if (elsewhere && owner_.metadata.namespace_.empty()) return;  // such an owner can be referred to from everywhere
+    const std::string ns = elsewhere ? "" : owner_.metadata.namespace_.str();
+    if (!ns.empty() && !target->namespaced) return;  // cannot refer to this owner
     const GroupKind group_kind = kind.gvk.group_kind();
-    const Selector selector = Selector::FromLabels(owner_.Marks());
+    const Selector selector = Selector::FromLabels(elsewhere ? owner_.MarksElsewhere() : owner_.Marks());
     const ResourceClient<meta::v1::PartialObjectMetadata> metadata = client_.Metadata(target->gvr);
     std::vector<meta::v1::ObjectMeta> left_over;
-    if (const std::optional<std::vector<DynamicObject>> known = Select(ctx, *target, ns, selector)) {
+    const std::optional<std::vector<DynamicObject>> known =
+        place == Place::kElsewhereLive ? std::nullopt : Select(ctx, *target, ns, selector);
+    if (!known && place == Place::kElsewhereCached && cached_ != nullptr) return;
+    if (known) {
       for (const DynamicObject& object : *known) {
         if (!IsLeftOver(object.metadata(), group_kind, keep)) continue;
         Result<meta::v1::PartialObjectMetadata> live = metadata.Get(ctx, object.key());
@@ -390,19 +546,26 @@ class DesiredStateCore::Impl {
   Client client_;
   std::shared_ptr<const CachedClientCore> cached_;
   DesiredStateOptions options_;
+  ChildKind owner_kind_;
   ChildOwner owner_;
+  bool anywhere_ = false;
+  // What this pass found out about children elsewhere.
+  std::vector<Gvk> elsewhere_;       // kinds of wanted ones
+  bool confirmed_ = false;           // the server has the owner, with its record
+  std::optional<Error> unrecorded_;  // why none must be created
   std::vector<ChildKind> kinds_;
   std::vector<Wanted> wanted_;
   std::map<Gvk, ChildCache> caches_;
 };
 
-DesiredStateCore::DesiredStateCore(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner, Gvk owner_gvk,
-                                   DesiredStateOptions options)
-    : impl_(std::make_unique<Impl>(std::move(client), std::move(cached), std::move(owner), std::move(owner_gvk), std::move(options))) {}
+DesiredStateCore::DesiredStateCore(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner,
+                                   ChildKind owner_kind, DesiredStateOptions options)
+    : impl_(std::make_unique<Impl>(std::move(client), std::move(cached), std::move(owner), std::move(owner_kind), std::move(options))) {}
 DesiredStateCore::~DesiredStateCore() = default;
 DesiredStateCore::DesiredStateCore(DesiredStateCore&&) noexcept = default;
 DesiredStateCore& DesiredStateCore::operator=(DesiredStateCore&&) noexcept = default;
 
+void DesiredStateCore::Anywhere() { impl_->Anywhere(); }
 void DesiredStateCore::Manage(ChildKind kind) { impl_->Manage(std::move(kind)); }
 void DesiredStateCore::Want(ChildKind kind, Result<DynamicObject> child) { impl_->Want(std::move(kind), std::move(child)); }
 void DesiredStateCore::ReadFrom(const Gvk& gvk, ChildCache cache) { impl_->ReadFrom(gvk, std::move(cache)); }

@@ -187,6 +187,21 @@ TEST_F(FinalizersTest, AnExceptionIsAnError) {
   EXPECT_THAT(r.error().ToString(), HasSubstr("finalizer example.com/throws of default/x: it threw: boom"));
 }
 
+TEST_F(FinalizersTest, AnErrorThatIsThrownCountsAsReturned) {
+  ConfigMap map = MakeMap("x");
+  map.metadata.finalizers = {"example.com/throws"};
+  map = Deleted(Created(map));
+  Finalizers<ConfigMap> finalizers;
+  finalizers.Add("example.com/throws", [](const Context&, const ConfigMap&) -> Result<void> {
+    Result<void>(Error::Timeout("too slow")).value();
+    return {};
+  });
+  const Result<FinalizerResult> r = finalizers.Run(Soon(), *client_, map);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().kind(), ErrorKind::kTimeout);
+  EXPECT_THAT(r.error().ToString(), HasSubstr("finalizer example.com/throws of default/x: too slow"));
+}
+
 TEST_F(FinalizersTest, NamesAreChecked) {
   ConfigMap map = Created(MakeMap("x"));
   const auto nothing = [](const Context&, const ConfigMap&) -> Result<void> { return {}; };

@@ -14,6 +14,7 @@
 #include "control/debug_endpoint.h"
 #include "control/debug_report.h"
 #include "control/health.h"
+#include "control/manager_crds.h"
 #include "control/manager_servers.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
@@ -78,6 +79,11 @@ class Manager::Impl {
     if (started_) return Error::Invalid(fmt::format("runnable {} comes too late: the manager runs already", runnable.name));
     runnables_.push_back(std::move(runnable));
     return {};
+  }
+
+  Result<void> Add(ManagedCrds crds) {
+    if (started_) return Error::Invalid("CRDs come too late: the manager runs already");
+    return crds_.Add(std::move(crds));
   }
 
   Result<void> Run(const Context& ctx) {
@@ -159,6 +165,8 @@ class Manager::Impl {
       review("authentication.k8s.io", "tokenreviews");
       review("authorization.k8s.io", "subjectaccessreviews");
     }
+    std::vector<AccessNeed> crds = crds_.needs();
+    all.insert(all.end(), std::make_move_iterator(crds.begin()), std::make_move_iterator(crds.end()));
     MutexLock lock(mu_);
     if (events_) all.push_back({.group = "events.k8s.io", .resource = "events", .verbs = {"create", "patch"}, .why = "events"});
     all.insert(all.end(), needs_.begin(), needs_.end());
@@ -239,6 +247,7 @@ class Manager::Impl {
   const CachedClient cached_;
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::vector<Runnable> runnables_;
+  internal::ManagerCrds crds_{client_};
   internal::HealthChecks healthz_{"/healthz"}, readyz_{"/readyz"};
   internal::ManagerServers servers_{
       {.options = &options_,
@@ -292,6 +301,7 @@ class Manager::Impl {
   void RunAndEnd() {
     Result<void> result = RunParts();
     stop_.Cancel();
+    crds_waiter_.Join();
     for (Thread& thread : threads_) thread.Join();
     threads_.clear();
     std::optional<EventRecorder> events;
@@ -411,6 +421,12 @@ class Manager::Impl {
   }
 
   Result<void> ControllerReady(const Controller& controller) const {
+    // Before its watches are there, a controller lacks none of them.
+    if (!caches_started_ && !crds_.empty()) {
+      // The leader installs them. If a replica that waits for that were not ready, a rolling update would never remove the leader before.
+      if (options_.leader_election && !leading_) return {};
+      return Error::Internal("its CRDs are not served yet");
+    }
     if (controller.HasSynced()) return {};
     std::string missing;
     const std::vector<InformerStatus> informers = informers_.status();
@@ -431,16 +447,14 @@ class Manager::Impl {
     const Context ctx = stopping_;
     if (Result<void> allowed = CheckAccess(ctx); !allowed) return allowed;
     audit_->Declare(needs());
-    informers_.Start(ctx);  // what the program asked for; those of watches end with their watch
-    for (const auto& controller : controllers_) {
-      if (Result<void> started = controller->Start(); !started) return started;
-    }
-    informers_.Start(ctx);
-    for (const Runnable& runnable : runnables_) {
-      if (!runnable.needs_leader) threads_.push_back(Start(runnable, ctx));
-    }
-    for (const auto& controller : controllers_) {
-      if (!controller->needs_leader()) threads_.push_back(Start(*controller, ctx));
+    if (crds_.empty()) {
+      if (Result<void> started = StartCaches(ctx); !started) return started;
+    } else {
+      // The leader, which may be this replica, installs them meanwhile.
+      crds_waiter_ = Start("CRDs", "crds", ctx, [this](const Context& wait) -> Result<void> {
+        if (Result<void> there = crds_.Await(wait); !there) return there;
+        return StartCaches(wait);
+      });
     }
     if (!options_.leader_election) {
       leading_ = true;
@@ -483,6 +497,49 @@ class Manager::Impl {
     return ran ? Failure() : ran;
   }
 
+  // Everything that does not need leadership.
+  Result<void> StartCaches(const Context& ctx) {
+    informers_.Start(ctx);  // what the program asked for; those of watches end with their watch
+    for (const auto& controller : controllers_) {
+      if (Result<void> started = controller->Start(); !started) return started;
+    }
+    informers_.Start(ctx);
+    for (const Runnable& runnable : runnables_) {
+      if (!runnable.needs_leader) threads_.push_back(Start(runnable, ctx));
+    }
+    for (const auto& controller : controllers_) {
+      if (!controller->needs_leader()) threads_.push_back(Start(*controller, ctx));
+    }
+    MutexLock lock(mu_);
+    caches_started_ = true;
+    changed_.NotifyAll();
+    return {};
+  }
+
+  // Installs the CRDs, and waits until the caches of this replica have started. False if there is nothing more to do.
+  bool InstallCrds(const Context& ctx) {
+    Result<void> installed;
+    {
+      const Part part(*this, "CRDs");
+      installed = crds_.Install(audit_->Watch(ctx, "CRDs", std::nullopt));
+    }
+    if (!installed) {
+      if (!ctx.stopped()) Fail(installed.error().WithContext("CRDs"));
+      return false;
+    }
+    MutexLock lock(mu_);
+    return WaitUntil(ctx, mu_, changed_, [this] { return caches_started_.load(); }).ok();
+  }
+
+  // The first failure ends the manager.
+  void Fail(Error error) {
+    {
+      MutexLock lock(mu_);
+      if (!failure_) failure_ = std::move(error);
+    }
+    stop_.Cancel();
+  }
+
   void StoppedLeading() {
     leading_ = false;
     if (stopping_.stopped()) return;
@@ -496,6 +553,17 @@ class Manager::Impl {
   // Everything that needs leadership, until `ctx` stops or something fails.
   void Lead(const Context& ctx) {
     std::deque<Thread> threads;
+    if (!crds_.empty() && !InstallCrds(ctx)) {
+      ctx.WaitUntilStopped();
+      return;
+    }
+    if (crds_.migrates()) {
+      threads.push_back(
+          Start("storage migration", "migration", audit_->Watch(ctx, "storage migration", std::nullopt), [this](const Context& run) {
+            crds_.Migrate(run);
+            return Result<void>();
+          }));
+    }
     for (const Runnable& runnable : runnables_) {
       if (runnable.needs_leader) threads.push_back(Start(runnable, ctx));
     }
@@ -524,6 +592,8 @@ class Manager::Impl {
       Result<void> result;
       try {
         result = run(ctx);
+      } catch (const ErrorException& e) {  // Result::value(): the same as returning that error
+        result = e.error();
       } catch (const std::exception& e) {
         result = Error(ErrorKind::kUserCode, fmt::format("it threw: {}", e.what()));
       } catch (...) {
@@ -531,11 +601,7 @@ class Manager::Impl {
       }
       counted->reset();
       if (result || ctx.stopped()) return;
-      {
-        MutexLock lock(mu_);
-        if (!failure_) failure_ = result.error().WithContext(name);
-      }
-      stop_.Cancel();
+      Fail(result.error().WithContext(name));
     });
   }
 
@@ -554,6 +620,7 @@ class Manager::Impl {
   }();
   std::atomic<bool> started_ = false;
   std::atomic<bool> leading_ = false;
+  std::atomic<bool> caches_started_ = false;  // set under mu_
   mutable Mutex mu_;
   CondVar changed_;
   std::optional<Error> failure_ KUBE_GUARDED_BY(mu_);
@@ -566,7 +633,8 @@ class Manager::Impl {
   Mutex bytes_mu_;
   std::map<std::pair<std::string, std::string>, CacheStats> bytes_ KUBE_GUARDED_BY(bytes_mu_);
   std::optional<Clock::TimePoint> bytes_at_ KUBE_GUARDED_BY(bytes_mu_);
-  std::deque<Thread> threads_;  // of runner_
+  std::deque<Thread> threads_;  // of runner_, and of crds_waiter_ until it has ended
+  Thread crds_waiter_;
   Thread runner_;
   serve::MetricsRegistry::Collector collector_;
 };
@@ -577,6 +645,7 @@ Manager::Manager(Client client, ManagerOptions options) : impl_(std::make_unique
 Manager::~Manager() = default;
 Result<void> Manager::Add(ControllerSpec controller) { return impl_->Add(std::move(controller)); }
 Result<void> Manager::Add(Runnable runnable) { return impl_->Add(std::move(runnable)); }
+Result<void> Manager::Add(ManagedCrds crds) { return impl_->Add(std::move(crds)); }
 void Manager::Needs(AccessNeed need) { impl_->Needs(std::move(need)); }
 std::vector<AccessNeed> Manager::needs() const { return impl_->needs(); }
 std::string Manager::RbacYaml(const RbacOptions& options) const { return kube::RbacYaml(impl_->needs(), options); }

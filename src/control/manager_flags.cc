@@ -288,7 +288,7 @@ Result<Client> ManagerFlags::NewClient(ClientOptions client_options) {
 int ManagerFlags::Run(Manager& manager, const Context& ctx) const {
   const Result<void> ran = manager.Run(ctx);
   const int code = ran ? 0 : Fail(ran.error());
-  // The manager's destructor would wait for it.
+  // User code that ignores its stopped context. The manager's destructor would wait for it, and returning would destroy what it uses.
   if (!manager.StillRunning().empty()) {
     std::fflush(nullptr);
     std::quick_exit(1);

@@ -312,6 +312,18 @@ TEST_F(ManagerProgramTest, AnotherClockInTheContextOfRunIsAnError) {
   EXPECT_THAT(ran.error().ToString(), HasSubstr("set ManagerOptions::clock"));
 }
 
+TEST_F(ManagerProgramTest, AnErrorThatARunnableThrowsCountsAsReturned) {
+  Manager manager(*client_);
+  ASSERT_TRUE(manager.Add(Runnable{.name = "mailer", .run = [](const Context&) -> Result<void> {
+                                     Result<void>(Error::Timeout("too slow")).value();
+                                     return {};
+                                   }}));
+  const Result<void> ran = manager.Run(Patience());
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().kind(), ErrorKind::kTimeout);
+  EXPECT_EQ(ran.error().ToString(), "mailer: too slow");
+}
+
 TEST_F(ManagerProgramTest, AnExceptionOfARunnableIsTheProgramsOwn) {
   Manager manager(*client_);
   ASSERT_TRUE(manager.Add(Runnable{.name = "mailer", .run = [](const Context&) -> Result<void> { throw std::runtime_error("oops"); }}));

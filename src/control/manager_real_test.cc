@@ -98,6 +98,11 @@ ControllerSpec CopyController(const Client& client, Manager& manager, std::atomi
       });
 }
 
+template <typename T>
+bool IsGone(const Result<T>& read) {
+  return !read && IsNotFound(read.error());
+}
+
 ManagerOptions Options(const std::string& ns, Preflight preflight) {
   return {.leader_election = LeaderElectionOptions{.name = "copier", .ns = ns, .retry_period = milliseconds(100)},
           .metrics_bind_address = "127.0.0.1:0",
@@ -225,6 +230,62 @@ TEST_P(ManagerRealTest, OwnsDeclaresAllThatDesiredStateNeeds) {
   label(R"("greet":"no")");
   EXPECT_TRUE(Eventually([&] { return text() == "none"; })) << "pruned: " << manager.DebugJson();
   EXPECT_TRUE(manager.controller("greeter")->status().failing.empty()) << manager.DebugJson();
+  EXPECT_TRUE(running.Stop());
+}
+
+// The same for children in other namespaces and cluster-scoped ones: with OwnsAnywhere<U>() as the only declaration they are made,
+// repaired, pruned, and deleted before their owner.
+TEST_P(ManagerRealTest, OwnsAnywhereDeclaresAllThatDesiredStateNeeds) {
+  using core::v1::Namespace;
+  const Client client = ClientOf(TokenOf("copier"));
+  Manager manager(client, {.informers = {.ns = ns_}, .preflight = Preflight::kFail});  // owners of one namespace only
+  const std::string other = ns_ + "-other";
+  Namespace target;
+  target.metadata.name = other;
+  ASSERT_TRUE(admin_->Create(Patience(), target));
+  const auto copy = [cached = manager.cached(), other](const Context& ctx, const Secret& source) -> Result<Action> {
+    DesiredState desired(cached, source, "copier");
+    desired.Anywhere().Manage<ConfigMap>();
+    if (source.data.contains("text")) {
+      ConfigMap child;
+      child.metadata.name = "copy";
+      child.metadata.namespace_ = other;
+      child.data["text"] = source.data.Get("text").str();
+      Namespace cluster_scoped;
+      cluster_scoped.metadata.name = other + "-child";
+      desired.Want(child).Want(cluster_scoped);
+    }
+    if (Result<Changes> changes = desired.Apply(ctx); !changes) return changes.error();
+    return Action::Done();
+  };
+  ASSERT_TRUE(manager.Add(ControllerFor<Secret>("copier").OwnsAnywhere<ConfigMap>().OwnsAnywhere<Namespace>().Reconcile(copy)));
+  Apply(manager.RbacYaml({.name = ns_ + "-copier", .service_account = "copier", .service_account_namespace = ns_}));
+  ASSERT_TRUE(Eventually([&] {
+    const Result<AccessReport> report = ReviewAccess(Patience(), client, manager.needs());
+    return report && !report->unknown && report->missing.empty();
+  }));
+  Secret source;
+  source.metadata.name = "source";
+  source.metadata.namespace_ = ns_;
+  source.data["text"] = "one";
+  ASSERT_TRUE(admin_->Create(Patience(), source));
+  const auto text = [&]() -> std::string {
+    const Result<ConfigMap> map = admin_->Get<ConfigMap>(Patience(), {String(other), "copy"});
+    return map ? map->data.Get("text").str() : IsNotFound(map.error()) ? "none" : map.error().ToString();
+  };
+  RunningManager running(manager);
+  EXPECT_TRUE(Eventually([&] { return text() == "one"; })) << manager.DebugJson();
+  EXPECT_TRUE(Eventually([&] { return admin_->Get<Namespace>(Patience(), {"", String(other + "-child")}).ok(); })) << manager.DebugJson();
+  ASSERT_TRUE(admin_->Patch<ConfigMap>(Patience(), {String(other), "copy"}, Patch::Merge(R"({"data":{"text":"edited"}})")));
+  EXPECT_TRUE(Eventually([&] { return text() == "one"; })) << "repaired: " << manager.DebugJson();
+  ASSERT_TRUE(admin_->Delete<ConfigMap>(Patience(), {String(other), "copy"}));
+  EXPECT_TRUE(Eventually([&] { return text() == "one"; })) << "recreated: " << manager.DebugJson();
+  ASSERT_TRUE(admin_->Delete<Secret>(Patience(), {String(ns_), "source"}));
+  EXPECT_TRUE(Eventually([&] { return IsGone(admin_->Get<Secret>(Patience(), {String(ns_), "source"})); })) << manager.DebugJson();
+  EXPECT_EQ(text(), "none");
+  const Result<Namespace> child = admin_->Get<Namespace>(Patience(), {"", String(other + "-child")});
+  EXPECT_TRUE(IsGone(child) || !child->metadata.deletion_timestamp.IsZero());
+  EXPECT_TRUE(manager.controller("copier")->status().failing.empty()) << manager.DebugJson();
   EXPECT_TRUE(running.Stop());
 }
 

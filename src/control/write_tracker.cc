@@ -92,7 +92,7 @@ void WriteTracker::Wrote(const Writer& writer, const ObservedWrite& write) {
   if ((stored && !version) || !SameServer(write.client)) return;
   Record record{.writer = writer, .object = {write.gvr.group_resource(), write.key}, .labels = write.labels};
   if (Covering(record.object).empty()) return;
-  record.awaited = {.key = write.key, .version = version.value_or(0)};
+  record.awaited = {.key = write.key, .version = version.value_or(0), .stamp = NextStamp()};
   if (!stored) {
     using Deletion = Awaited::Deletion;
     record.awaited.deletion = write.effect == ObservedWrite::Effect::kGone ? Deletion::kDone : Deletion::kAskedFor;
@@ -110,7 +110,11 @@ void WriteTracker::Insert(Record record) {
       for (const std::uint64_t id : found->second) {
         const Record& known = records_.at(id);
         // A cache that has not seen the creation does not have the object either: that is not what its deletion looks like.
-        record.awaited.version = std::max(record.awaited.version, known.awaited.version);
+        if (known.awaited.version > record.awaited.version) {
+          record.awaited.version = known.awaited.version;
+          // A version of before a restore of the server must not outlive it.
+          record.awaited.stamp = known.awaited.stamp;
+        }
         if (known.writer == record.writer) before = id;
       }
       if (before) EraseLocked(*before);

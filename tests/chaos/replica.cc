@@ -105,6 +105,9 @@ int Run(char** argv) {
                                              .Owns<ConfigMap>()
                                              .Workers(kWorkers)
                                              .ReconcileTimeout(std::chrono::seconds(20))
+                                             // A child of a deleted namesake can stay for as long as the garbage collector does not see it:
+                                             // fifteen retries later a key would wait longer than the test does.
+                                             .RateLimited(MaxWaitLimiter(DefaultRateLimiter(), std::chrono::seconds(5)))
                                              .Reconcile(ChildReconciler(*client, manager.informers())));
   if (!added) return Fail(added.error());
   if (Result<void> ran = manager.Run(ctx); !ran) return Fail(ran.error());

@@ -39,6 +39,8 @@ struct AccessNeed {
   // Empty: everywhere, or the resource has no namespaces. Unset: where the manager watches, which is everywhere unless it says otherwise.
   std::optional<std::string> ns{};
   std::string name{};  // only the object of this name. Verbs that have none (create, list, watch) cannot be limited like that.
+  // list and watch ask for `name` alone (the field selector metadata.name): RBAC can limit them, too.
+  bool selects_name = false;
   std::string path{};  // in the place of a resource: "/metrics"
   std::string why{};   // for people: "controller auto-expose watches it"
 

@@ -218,13 +218,7 @@ class KUBE_EXPORT CachedClient {
   // Reads from this informer and no other.
   template <ObjectType T>
   CachedResource<T> From(const SharedInformer<T>& informer) const {
-    internal::ResourceTarget target{.gvr = informer.gvr()};
-    if constexpr (std::same_as<T, meta::v1::PartialObjectMetadata>) {
-      target = MetadataTarget(informer.gvr(), {});
-    } else if constexpr (!std::same_as<T, DynamicObject>) {
-      target = {.gvr = informer.gvr(), .gvk = GvkOf<T>(), .type = &T::kType, .namespaced = IsNamespaced<T>()};
-    }
-    return {core_, std::move(target), informer.handle()};
+    return {core_, internal::TargetOf<T>(informer.gvr()), informer.handle()};
   }
 
   // ---- The verb, then the kind ----

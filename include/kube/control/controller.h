@@ -35,10 +35,12 @@
 #include "kube/cache/informer.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/control/access.h"
+#include "kube/control/child_marks.h"
 #include "kube/control/controller_spec.h"
 #include "kube/control/predicate.h"
 #include "kube/control/reconcile.h"
 #include "kube/meta/gvk.h"
+#include "kube/meta/object_traits.h"
 #include "kube/meta/owner_reference.h"
 #include "kube/queue/rate_limiters.h"
 #include "kube/queue/work_queue.h"
@@ -81,6 +83,16 @@ class ControllerBuilder {
   ControllerBuilder& Owns(Gvr gvr, SourceOptions<DynamicObject> options = {}) {
     Needs({.group = gvr.group.str(), .resource = gvr.resource.str(), .verbs = ApplyVerbs()}).Needs(OwnNeed("finalizers", {"update"}));
     return Watch<DynamicObject>(std::move(gvr), std::move(options), Owners<DynamicObject>(), true);
+  }
+  // Children that may also be outside of their owner's namespace: what DesiredState::Anywhere() makes. They are watched and cached in all
+  // namespaces, and the reconciler may apply them there and write finalizers of T.
+  template <Resource U>
+  ControllerBuilder& OwnsAnywhere(SourceOptions<U> options = {}, std::string mark_prefix = std::string(internal::kMarkPrefix)) {
+    return WatchAnywhere<U>(GvrOf<U>(), std::move(options), std::move(mark_prefix));
+  }
+  ControllerBuilder& OwnsAnywhere(Gvr gvr, SourceOptions<DynamicObject> options = {},
+                                  std::string mark_prefix = std::string(internal::kMarkPrefix)) {
+    return WatchAnywhere<DynamicObject>(std::move(gvr), std::move(options), std::move(mark_prefix));
   }
   // Without the permission to write them.
   template <Resource U>
@@ -171,6 +183,7 @@ class ControllerBuilder {
     std::vector<internal::WatchSpec> children = std::exchange(spec_.watches, {});
     Watch<T>(gvr_, for_, self, true);  // first: it is the one that people look for
     for (internal::WatchSpec& child : children) spec_.watches.push_back(std::move(child));
+    for (const auto& add : std::exchange(anywhere_, {})) add(*this);
     spec_.reconcile = std::move(reconciler);
     return std::exchange(spec_, {});
   }
@@ -214,17 +227,55 @@ class ControllerBuilder {
     std::string name = options.name.empty() ? gvr.group_resource().ToString() : options.name;
     internal::WatchSpec watch{.name = name, .gvr = gvr, .optional = options.optional};
     if (options.informer) watch.ns = options.informer->ns;
-    if constexpr (Resource<U> && !std::same_as<U, meta::v1::PartialObjectMetadata>) watch.namespaced = IsNamespaced<U>();
+    watch.namespaced = ObjectTraits<U>::Namespaced().value_or(watch.namespaced);
     watch.start = [gvr = std::move(gvr), options = std::move(options), keys_of = std::move(keys_of), source = String(name), quick](
                       InformerFactory& informers, const internal::EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
-      EventHandler<U> handler = internal::MakeHandler<U>(source, options.when, keys_of, enqueue);
-      return internal::InformerOf<U>(informers, gvr, options.informer).AddEventHandler(std::move(handler), {.quick = quick});
+      internal::Handler handler =
+          internal::MakeHandler(internal::ObjectForm::Of<U>(), source, internal::MakeKeysOfChange<U>(options.when, keys_of), enqueue);
+      return internal::InformerOf<U>(informers, gvr, options.informer).Add(std::move(handler), {.quick = quick});
     };
     spec_.watches.push_back(std::move(watch));
     return *this;
   }
 
+  // Owners are found by the marks of a child, which a tenant can copy: a key is enqueued only if the cache has an owner of that key and
+  // UID. That reads another informer, so the handler is no quick one; and which informer is known only when For has been called.
+  template <ObjectType U>
+  ControllerBuilder& WatchAnywhere(Gvr gvr, SourceOptions<U> options, std::string mark_prefix) {
+    Needs({.group = gvr.group.str(), .resource = gvr.resource.str(), .verbs = ApplyVerbs(), .ns = ""});
+    MayWriteFinalizers().Needs(OwnNeed("finalizers", {"update"}));
+    anywhere_.push_back([gvr = std::move(gvr), options = std::move(options), prefix = std::move(mark_prefix)](ControllerBuilder& self) {
+      std::string name = options.name.empty() ? gvr.group_resource().ToString() : options.name;
+      if (gvr == self.gvr_ && options.name.empty()) name += " anywhere";  // owners of that kind are watched, too
+      internal::WatchSpec watch{.name = name, .gvr = gvr, .ns = options.informer ? options.informer->ns : "", .optional = options.optional};
+      watch.namespaced = ObjectTraits<U>::Namespaced().value_or(watch.namespaced);
+      watch.start = [gvr, options, prefix, source = String(name), by_reference = self.template Owners<U>(), owner = self.gvk_,
+                     owners = self.gvr_, how = self.for_.informer](
+                        InformerFactory& informers, const internal::EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
+        InformerOptions everywhere = informers.defaults();
+        everywhere.ns.clear();
+        const auto keys_of = [by_reference, prefix, owner = owner.group_kind(),
+                              known = internal::InformerOf<T>(informers, owners, how).indexer()](const Change<U>& change,
+                                                                                                 std::vector<ObjectKey>& keys) {
+          by_reference(change, keys);
+          for (const Ptr<U>& object : {change.before, change.object}) {
+            if (object == nullptr) continue;
+            const std::optional<internal::MarkedOwner> marked = internal::MarkedOwnerOf(*object, owner, prefix);
+            const Ptr<T> found = marked ? known.Get(marked->key) : nullptr;
+            if (found != nullptr && internal::OwnerHash(MetadataOf(*found).uid.view()) == marked->hash.view()) AddOnce(keys, marked->key);
+          }
+        };
+        internal::Handler handler =
+            internal::MakeHandler(internal::ObjectForm::Of<U>(), source, internal::MakeKeysOfChange<U>(options.when, keys_of), enqueue);
+        return internal::InformerOf<U>(informers, gvr, options.informer.value_or(everywhere)).Add(std::move(handler), {.quick = false});
+      };
+      self.spec_.watches.push_back(std::move(watch));
+    });
+    return *this;
+  }
+
   ControllerSpec spec_{};
+  std::vector<std::function<void(ControllerBuilder&)>> anywhere_{};  // watches of OwnsAnywhere
   SourceOptions<T> for_{};
   Gvr gvr_;
   Gvk gvk_;

@@ -19,6 +19,7 @@
 #include "kube/control/predicate.h"
 #include "kube/control/reconcile.h"
 #include "kube/meta/gvk.h"
+#include "kube/meta/object_traits.h"
 #include "kube/meta/owner_reference.h"
 #include "kube/queue/rate_limiters.h"
 
@@ -60,36 +61,29 @@ struct WatchSpec {
   std::function<Result<HandlerRegistration>(InformerFactory& informers, const EnqueueFunction& enqueue)> start{};
 };
 
-// Calls enqueue for each change that passes, with the keys that it is about.
+// A Change of any type. Borrowed: it lives as long as the call that it is an argument of.
+struct ErasedChange {
+  ChangeKind kind;
+  const ObjectKey& key;
+  const ObjectRef& before;
+  const ObjectRef& object;
+  bool initial = false;
+};
+// Adds the keys that a change is about; none if it does not pass.
+using KeysOfChange = std::function<void(const ErasedChange& change, std::vector<ObjectKey>& keys)>;
 template <ObjectType T>
-EventHandler<T> MakeHandler(String source, Predicate<T> when, std::function<void(const Change<T>&, std::vector<ObjectKey>&)> keys_of,
-                            EnqueueFunction enqueue) {
-  const auto tell = [source = std::move(source), when = std::move(when), keys_of = std::move(keys_of),
-                     enqueue = std::move(enqueue)](const Change<T>& change) {
-    if (!when(change)) return;
-    std::vector<ObjectKey> keys;
-    keys_of(change, keys);
-    const int priority = change.initial || change.kind == ChangeKind::kResync ? kInitialPriority : 0;
-    for (const ObjectKey& key : keys) enqueue(key, {.source = source, .object = change.key, .change = change.kind}, priority);
+KeysOfChange MakeKeysOfChange(Predicate<T> when, std::function<void(const Change<T>&, std::vector<ObjectKey>&)> keys_of) {
+  return [when = std::move(when), keys_of = std::move(keys_of)](const ErasedChange& erased, std::vector<ObjectKey>& keys) {
+    const Change<T> change{.kind = erased.kind,
+                           .key = erased.key,
+                           .before = std::static_pointer_cast<const T>(erased.before),
+                           .object = std::static_pointer_cast<const T>(erased.object),
+                           .initial = erased.initial};
+    if (when(change)) keys_of(change, keys);
   };
-  const auto same_version = [](const T& a, const T& b) {
-    if constexpr (std::same_as<T, DynamicObject>) {
-      return a.resource_version() == b.resource_version();
-    } else {
-      return a.metadata.resource_version == b.metadata.resource_version;
-    }
-  };
-  using kube::KeyOf;
-  return {
-      .on_add = [tell](const Ptr<T>& object,
-                       bool initial) { tell({.kind = ChangeKind::kAdded, .key = KeyOf(*object), .object = object, .initial = initial}); },
-      .on_update =
-          [tell, same_version](const Ptr<T>& before, const Ptr<T>& after) {
-            const ChangeKind kind = same_version(*before, *after) ? ChangeKind::kResync : ChangeKind::kUpdated;
-            tell({.kind = kind, .key = KeyOf(*after), .before = before, .object = after});
-          },
-      .on_delete = [tell](const Deleted<T>& gone) { tell({.kind = ChangeKind::kDeleted, .key = gone.key, .object = gone.object}); }};
 }
+// Calls enqueue for each key of each change, of objects of that form.
+KUBE_EXPORT Handler MakeHandler(const ObjectForm& form, String source, KeysOfChange keys_of, EnqueueFunction enqueue);
 
 // The key of the controller among these.
 KUBE_EXPORT std::optional<ObjectKey> OwnerKeyIn(const List<meta::v1::OwnerReference>& references, const String& ns, const Gvk& owner,
@@ -97,30 +91,14 @@ KUBE_EXPORT std::optional<ObjectKey> OwnerKeyIn(const List<meta::v1::OwnerRefere
 // The key of the controller of `object`, where that is of this group and kind, in any version.
 template <ObjectType T>
 std::optional<ObjectKey> OwnerKey(const T& object, const Gvk& owner, bool owner_namespaced) {
-  List<meta::v1::OwnerReference> references;
-  String ns;
-  if constexpr (std::same_as<T, DynamicObject>) {
-    const meta::v1::ObjectMeta metadata = object.metadata();
-    references = metadata.owner_references;
-    ns = metadata.namespace_;
-  } else {
-    references = object.metadata.owner_references;
-    ns = object.metadata.namespace_;
-  }
-  return OwnerKeyIn(references, ns, owner, owner_namespaced);
+  const auto& metadata = MetadataOf(object);
+  return OwnerKeyIn(metadata.owner_references, metadata.namespace_, owner, owner_namespaced);
 }
 
 // The informer of these options; `gvr` is for kinds that have no C++ type.
 template <ObjectType U>
 SharedInformer<U> InformerOf(InformerFactory& informers, const Gvr& gvr, const std::optional<InformerOptions>& options) {
-  const InformerOptions how = options.value_or(informers.defaults());
-  if constexpr (std::same_as<U, DynamicObject>) {
-    return informers.For(gvr, how);
-  } else if constexpr (std::same_as<U, meta::v1::PartialObjectMetadata>) {
-    return informers.ForMetadata(gvr, how);
-  } else {
-    return informers.For<U>(how);
-  }
+  return informers.ForTarget<U>(TargetOf<U>(gvr), options.value_or(informers.defaults()));
 }
 
 // A reconciler that is called with the object itself.

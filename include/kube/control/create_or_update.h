@@ -38,10 +38,8 @@
 #include "kube/client/client.h"
 #include "kube/client/options.h"
 #include "kube/client/resource_client.h"
-#include "kube/client/retry.h"
 #include "kube/control/cached_client.h"
 #include "kube/meta/dynamic_object.h"
-#include "kube/value/type_info.h"
 
 namespace kube {
 
@@ -64,24 +62,6 @@ struct CreateOrUpdateOptions {
 
 namespace internal {
 
-KUBE_EXPORT Result<void> RetryWrites(const Context& ctx, bool on_conflict, const std::function<Result<void>()>& attempt);
-// Errors: kInvalid where the two differ.
-KUBE_EXPORT Result<void> CheckSameKey(const ObjectKey& before, const ObjectKey& after);
-
-// What the server made of a change. For the whole process, bounded. Thread safety: one thread; the memory behind it is shared.
-class KUBE_EXPORT ChangeMemory {
- public:
-  ChangeMemory(const DynamicObject& before, const DynamicObject& wanted);
-  // Whether this change was made to this object before, and the server had it as it is now afterwards.
-  bool IsFutile() const;
-  void Remember(const DynamicObject& after) const;
-
- private:
-  String uid_;
-  std::uint64_t before_;
-  std::uint64_t wanted_;
-};
-
 // The merge patch from one to the other, or nothing where they are equal. Lists are replaced as a whole by such a patch, so one that has a
 // list names the version it was made for, and is refused where that is not the newest. Errors: kInvalid for a null that cannot be said.
 KUBE_EXPORT Result<std::optional<Patch>> PatchBetween(const Value& before, const Value& after);
@@ -89,62 +69,24 @@ KUBE_EXPORT Result<std::optional<Patch>> PatchBetween(const Value& before, const
 KUBE_EXPORT Result<std::optional<Patch>> PatchWithoutStatus(const DynamicObject& before, const DynamicObject& after);
 KUBE_EXPORT Result<std::optional<Patch>> PatchOfStatus(const DynamicObject& before, const DynamicObject& after);
 
-template <ObjectType T>
-Result<DynamicObject> AnyToDynamic(const T& object) {
-  if constexpr (std::same_as<T, DynamicObject>) {
-    return object;
-  } else {
-    return ToDynamic(object);
-  }
-}
-template <ObjectType T>
-const String& VersionOf(const T& object) {
-  if constexpr (std::same_as<T, DynamicObject>) {
-    return object.resource_version();
-  } else {
-    return object.metadata.resource_version;
-  }
-}
+// The two functions without templates. `object` is what `target.type` says: a struct, or a DynamicObject.
+using MutateFunction = std::function<Result<void>(void* object)>;
+KUBE_EXPORT Result<OperationResult> CreateOrUpdateObject(const Context& ctx, const ClientCore& core, const ResourceTarget& target,
+                                                         void* object, const MutateFunction& mutate, const CreateOrUpdateOptions& options);
+KUBE_EXPORT Result<OperationResult> CreateOrPatchObject(const Context& ctx, const ClientCore& core, const ResourceTarget& target,
+                                                        void* object, const MutateFunction& mutate, const CreateOrUpdateOptions& options);
 
-// By the table if there is one: a struct needs no operator== of its own.
-template <typename T>
-bool Equal(const T& a, const T& b) {
-  if constexpr (Described<T>) {
-    return EqualObjects(T::kType, &a, &b);
-  } else {
-    return a == b;
-  }
-}
-
+// Refers to `mutate`, which may return nothing.
 template <ObjectType T, typename Mutate>
-Result<void> CallMutate(Mutate& mutate, T& object) {
-  const ObjectKey key = KeyOf(object);
-  if constexpr (std::is_void_v<std::invoke_result_t<Mutate&, T&>>) {
-    mutate(object);
-  } else {
-    if (Result<void> r = mutate(object); !r) return r;
-  }
-  return CheckSameKey(key, KeyOf(object));
-}
-
-// What both functions begin with: the state on the server, and the one that the function makes of it.
-template <ObjectType T>
-struct Mutated {
-  std::optional<T> live{};
-  T next{};
-};
-template <ObjectType T, typename Mutate>
-Result<Mutated<T>> ReadAndMutate(const Context& ctx, const ResourceClient<T>& client, const T& start, Mutate& mutate) {
-  Mutated<T> out;
-  Result<T> live = client.Get(ctx, KeyOf(start));
-  if (live) {
-    out.live = *live;
-  } else if (!IsNotFound(live.error())) {
-    return live.error();
-  }
-  out.next = live ? *live : start;
-  if (Result<void> r = CallMutate(mutate, out.next); !r) return r.error();
-  return out;
+MutateFunction ErasedMutate(Mutate& mutate) {
+  return [&mutate](void* object) -> Result<void> {
+    if constexpr (std::is_void_v<std::invoke_result_t<Mutate&, T&>>) {
+      mutate(*static_cast<T*>(object));
+      return {};
+    } else {
+      return mutate(*static_cast<T*>(object));
+    }
+  };
 }
 
 }  // namespace internal
@@ -153,99 +95,12 @@ Result<Mutated<T>> ReadAndMutate(const Context& ctx, const ResourceClient<T>& cl
 template <ObjectType T, std::invocable<T&> Mutate>
 Result<OperationResult> CreateOrUpdate(const Context& ctx, const ResourceClient<T>& client, T& object, Mutate mutate,
                                        const CreateOrUpdateOptions& options = {}) {
-  OperationResult result = OperationResult::kUnchanged;
-  const WriteOptions write{.dry_run = options.dry_run, .field_manager = options.field_manager};
-  const T start = object;
-  Result<void> done = internal::RetryWrites(ctx, options.retry_on_conflict, [&]() -> Result<void> {
-    Result<internal::Mutated<T>> state = internal::ReadAndMutate(ctx, client, start, mutate);
-    if (!state) return state.error();
-    if (!state->live) {
-      Result<T> created = client.Create(ctx, state->next, write);
-      if (!created) return created.error();
-      object = *std::move(created);
-      result = OperationResult::kCreated;
-      return {};
-    }
-    const T& live = *state->live;
-    result = OperationResult::kUnchanged;
-    if (internal::Equal(state->next, live)) {
-      object = live;
-      return {};
-    }
-    Result<DynamicObject> before = internal::AnyToDynamic(live), wanted = internal::AnyToDynamic(state->next);
-    if (!before) return before.error();
-    if (!wanted) return wanted.error();
-    const internal::ChangeMemory memory(*before, *wanted);
-    if (memory.IsFutile()) {
-      object = live;
-      return {};
-    }
-    Result<T> updated = client.Update(ctx, state->next, write);
-    if (!updated) return updated.error();
-    Result<DynamicObject> after = internal::AnyToDynamic(*updated);
-    if (after && !options.dry_run) memory.Remember(*after);
-    if (internal::VersionOf(*updated) != internal::VersionOf(live) || options.dry_run) result = OperationResult::kUpdated;
-    object = *std::move(updated);
-    return {};
-  });
-  if (!done) return done.error();
-  return result;
+  return internal::CreateOrUpdateObject(ctx, client.core(), client.target(), &object, internal::ErasedMutate<T>(mutate), options);
 }
-
 template <ObjectType T, std::invocable<T&> Mutate>
 Result<OperationResult> CreateOrPatch(const Context& ctx, const ResourceClient<T>& client, T& object, Mutate mutate,
                                       const CreateOrUpdateOptions& options = {}) {
-  OperationResult result = OperationResult::kUnchanged;
-  const WriteOptions write{.dry_run = options.dry_run, .field_manager = options.field_manager};
-  const T start = object;
-  Result<void> done = internal::RetryWrites(ctx, options.retry_on_conflict, [&]() -> Result<void> {
-    Result<internal::Mutated<T>> state = internal::ReadAndMutate(ctx, client, start, mutate);
-    if (!state) return state.error();
-    Result<DynamicObject> wanted = internal::AnyToDynamic(state->next);
-    if (!wanted) return wanted.error();
-    bool body_changed = false;
-    result = OperationResult::kUnchanged;
-    T now{};
-    if (!state->live) {
-      Result<T> created = client.Create(ctx, state->next, write);
-      if (!created) return created.error();
-      now = *std::move(created);
-      result = OperationResult::kCreated;
-    } else {
-      now = *state->live;
-      Result<DynamicObject> before = internal::AnyToDynamic(now);
-      if (!before) return before.error();
-      const internal::ChangeMemory memory(*before, *wanted);
-      Result<std::optional<Patch>> patch = internal::PatchWithoutStatus(*before, *wanted);
-      if (!patch) return patch.error();
-      if (*patch && !memory.IsFutile()) {
-        Result<T> patched = client.Patch(ctx, KeyOf(now), **patch, write);
-        if (!patched) return patched.error();
-        Result<DynamicObject> after = internal::AnyToDynamic(*patched);
-        if (after && !options.dry_run) memory.Remember(*after);
-        body_changed = internal::VersionOf(*patched) != internal::VersionOf(now) || options.dry_run;
-        now = *std::move(patched);
-        if (body_changed) result = OperationResult::kUpdated;
-      }
-    }
-    Result<DynamicObject> before = internal::AnyToDynamic(now);
-    if (!before) return before.error();
-    Result<std::optional<Patch>> status = internal::PatchOfStatus(*before, *wanted);
-    if (!status) return status.error();
-    // A dry run has created nothing whose status could be patched.
-    if (*status && !(options.dry_run && result == OperationResult::kCreated)) {
-      Result<T> patched = client.Patch(ctx, KeyOf(now), **status, write, "status");
-      if (!patched) return patched.error();
-      if (result != OperationResult::kCreated) {
-        result = body_changed ? OperationResult::kUpdatedStatus : OperationResult::kUpdatedStatusOnly;
-      }
-      now = *std::move(patched);
-    }
-    object = std::move(now);
-    return {};
-  });
-  if (!done) return done.error();
-  return result;
+  return internal::CreateOrPatchObject(ctx, client.core(), client.target(), &object, internal::ErasedMutate<T>(mutate), options);
 }
 
 // With a CachedClient: read from the server all the same, and written so that cached reads see it.

@@ -30,6 +30,13 @@
 //
 // Marks on children, with `mark_prefix` "kubexx.dev": labels kubexx.dev/set (the set's name) and kubexx.dev/owner-uid, annotation
 // kubexx.dev/applied.
+//
+// Children outside of the owner's namespace, cluster-scoped ones included, cannot refer to a namespaced owner. Anywhere() allows them:
+//
+//   DesiredState(cached, source, "replicator").Anywhere().Want(copy_for_a).Want(copy_for_b).Apply(ctx);      // examples/replicator
+//
+// They are found by labels, and count as children only with a proof that copied marks do not have. A finalizer on the owner lets Apply
+// delete them before the owner is deleted. docs/children-anywhere.md has the details.
 #pragma once
 
 #include <cstddef>
@@ -54,6 +61,7 @@
 #include "kube/meta/dynamic_object.h"
 #include "kube/meta/gvk.h"
 #include "kube/meta/object_key.h"
+#include "kube/meta/object_traits.h"
 #include "kube/meta/resource.h"
 #include "kube/meta/selector.h"
 
@@ -72,6 +80,9 @@ struct DesiredStateOptions {
   bool force = true;
   std::optional<bool> block_owner_deletion{};  // of the owner reference; unset: true
   std::string propagation = "Background";      // of pruning
+  // A secret of the program, never changed, that goes into the proof on children outside of the owner's namespace. Without it whoever knows
+  // the owner's UID can forge that proof, which matters if they may also edit, but not delete, objects of the managed kinds.
+  std::string proof_key{};
   // For children without a struct. None: that of the CachedClient; with a Client one is made, which asks the server in each pass.
   std::optional<RestMapper> mapper{};
 };
@@ -83,7 +94,7 @@ struct ChildChange {
     kUpdated,    // `diff` says what changed, `reasons` why it was written
     kUnchanged,  // no write, or one that changed nothing
     kPruned,
-    kDeleting,  // wanted, but its deletion is under way: it can be made anew once it is gone
+    kDeleting,  // wanted, but it or its namespace is being deleted: it can be created again once that is deleted
     kConflict,  // belongs to somebody else; `message` says to whom
     kFailed,    // `error`
   };
@@ -106,7 +117,8 @@ KUBE_EXPORT std::string_view ToString(ChildChange::Outcome outcome);
 struct Changes {
   std::vector<ChildChange> children{};
   bool dry_run = false;
-  // The owner is being deleted: nothing was looked at. Its children are the garbage collector's.
+  // The owner is being deleted, so nothing was applied. Children outside of its namespace were pruned, the others are left to the
+  // garbage collector.
   bool owner_deleted = false;
   // Requests that could have changed something, dry runs included; not a create that found the object there.
   int writes = 0;
@@ -125,7 +137,7 @@ struct Changes {
   // Ok if there are no conflicts and no failures. Otherwise the error of the first child that failed, or kInvalid for a conflict; the
   // message counts the others. A reconciler that returns it is called again later.
   KUBE_EXPORT Result<void> ToResult() const;
-  KUBE_EXPORT std::string Summary() const;   // "1 created, 2 unchanged"; "nothing to do" where there are no children
+  KUBE_EXPORT std::string Summary() const;   // "1 created, 2 unchanged"; "nothing to do" if there are no children
   KUBE_EXPORT std::string ToString() const;  // all but the unchanged ones, with differences
 };
 
@@ -140,6 +152,10 @@ struct ChildKind {
   static ChildKind Of() {
     return {GvkOf<T>(), &T::kType};
   }
+  template <ObjectType T>
+  static ChildKind Of(const T& object) {
+    return {GvkOf(object), ObjectTraits<T>::kType};
+  }
 };
 
 // What a cache knows of a kind; empty functions: nothing.
@@ -152,12 +168,13 @@ struct ChildCache {
 class KUBE_EXPORT DesiredStateCore {
  public:
   // `cached` may be null.
-  DesiredStateCore(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner, Gvk owner_gvk,
+  DesiredStateCore(Client client, std::shared_ptr<const CachedClientCore> cached, meta::v1::ObjectMeta owner, ChildKind owner_kind,
                    DesiredStateOptions options);
   ~DesiredStateCore();
   DesiredStateCore(DesiredStateCore&&) noexcept;
   DesiredStateCore& operator=(DesiredStateCore&&) noexcept;
 
+  void Anywhere();
   void Manage(ChildKind kind);
   void Want(ChildKind kind, Result<DynamicObject> child);
   void ReadFrom(const Gvk& gvk, ChildCache cache);
@@ -187,24 +204,33 @@ template <ObjectType Owner>
 class DesiredState {
  public:
   DesiredState(const Client& client, const Owner& owner, DesiredStateOptions options)
-      : core_(client, nullptr, MetadataOf(owner), GvkOf(owner), std::move(options)) {}
+      : core_(client, nullptr, MetadataOf(owner), internal::ChildKind::Of(owner), std::move(options)) {}
   // Reads from the caches that there are.
   DesiredState(const CachedClient& client, const Owner& owner, DesiredStateOptions options)
-      : core_(client.Live(), client.shared_core(), MetadataOf(owner), GvkOf(owner), std::move(options)) {}
+      : core_(client.Live(), client.shared_core(), MetadataOf(owner), internal::ChildKind::Of(owner), std::move(options)) {}
   // `name` is the field manager and the name of the set.
   DesiredState(const Client& client, const Owner& owner, std::string_view name)
       : DesiredState(client, owner, {.field_manager = std::string(name), .name = std::string(name)}) {}
   DesiredState(const CachedClient& client, const Owner& owner, std::string_view name)
       : DesiredState(client, owner, {.field_manager = std::string(name), .name = std::string(name)}) {}
 
+  // Allows children that a namespaced owner cannot be referred to from: those in other namespaces and cluster-scoped ones. Before the first
+  // of them is created, the owner gets a finalizer. If the owner is being deleted, Apply deletes these children and then removes the
+  // finalizer. The controller must therefore see the owner until the end: do not filter owners by label. Declare the kinds of such
+  // children with OwnsAnywhere<U>().
+  DesiredState& Anywhere() & {
+    core_.Anywhere();
+    return *this;
+  }
+  DesiredState&& Anywhere() && {
+    Anywhere();
+    return std::move(*this);
+  }
+
   // A child. Without a namespace it goes into the owner's. The status and what the server sets (uid, resourceVersion ...) do not count.
   template <ObjectType T>
   DesiredState& Want(const T& child) & {
-    if constexpr (std::same_as<T, DynamicObject>) {
-      core_.Want({child.gvk()}, child);
-    } else {
-      core_.Want(internal::ChildKind::Of<T>(), ToDynamic(child));
-    }
+    core_.Want(internal::ChildKind::Of(child), ObjectTraits<T>::ToDynamic(child));
     return *this;
   }
   template <ObjectType T>
@@ -268,12 +294,8 @@ class DesiredState {
  private:
   template <ObjectType T>
   static std::optional<DynamicObject> AsDynamic(const T& object) {
-    if constexpr (std::same_as<T, DynamicObject>) {
-      return object;
-    } else {
-      Result<DynamicObject> out = ToDynamic(object);
-      return out ? std::optional<DynamicObject>(*std::move(out)) : std::nullopt;
-    }
+    Result<DynamicObject> out = ObjectTraits<T>::ToDynamic(object);
+    return out ? std::optional<DynamicObject>(*std::move(out)) : std::nullopt;
   }
   template <ObjectType T>
   static internal::ChildCache CacheOf(Lister<T> lister) {

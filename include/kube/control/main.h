@@ -1,7 +1,7 @@
 // kube::Main: the main function of a controller.
 //
 //   int main(int argc, char** argv) {
-//     return kube::Main(argc, argv, "greeter", [](kube::Manager& manager) -> kube::Result<void> {
+//     return kube::Main(argc, argv, "greeter", [](kube::Manager& manager) {
 //       return manager.Add(kube::ControllerFor<Namespace>("greeter").Reconcile(...));
 //     });
 //   }
@@ -19,7 +19,9 @@
 
 namespace kube {
 
-// ManagerFlags(name).Run(argc, argv, setup): runs until SIGINT or SIGTERM and returns the exit code. The manager is destroyed before.
+// ManagerFlags(name).Run(argc, argv, setup): runs until SIGINT or SIGTERM and returns the exit code, after the manager was destroyed. An
+// error that `setup` or a reconciler throws (Result::value()) counts as if it had been returned. Only if a reconciler or runnable ignores
+// its stopped context beyond the grace period does the process end here, by std::quick_exit.
 KUBE_EXPORT int Main(int argc, const char* const* argv, std::string name, const std::function<Result<void>(Manager& manager)>& setup);
 
 }  // namespace kube

@@ -28,6 +28,7 @@
 #include "kube/control/access.h"
 #include "kube/control/cached_client.h"
 #include "kube/control/controller.h"
+#include "kube/control/crds.h"
 #include "kube/control/event_recorder.h"
 #include "kube/control/leader_election.h"
 #include "kube/serve/http_limits.h"
@@ -108,7 +109,7 @@ struct ManagerOptions {
   serve::TlsPolicy tls{};
 };
 
-// Something that runs beside controllers: returns when `ctx` stops. Returning earlier with an error ends the manager.
+// Something that runs beside controllers: returns when `ctx` stops. Returning earlier with an error, or throwing one, ends the manager.
 struct Runnable {
   std::string name{};
   std::function<Result<void>(const Context& ctx)> run{};
@@ -141,6 +142,8 @@ class KUBE_EXPORT Manager {
   // Before Run.
   Result<void> Add(ControllerSpec controller);
   Result<void> Add(Runnable runnable);
+  // Definitions to install at start: see crds.h.
+  Result<void> Add(ManagedCrds crds);
   // What else the program does, for pre-flight and --print-rbac; controllers declare theirs (Owns, MayApply, MayWrite ...). A write that
   // is not declared is logged once for each verb and resource.
   void Needs(AccessNeed need);

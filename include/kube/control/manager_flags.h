@@ -63,9 +63,10 @@ class KUBE_EXPORT ManagerFlags : private FlagSet {
   using FlagSet::Version;
 
   // The whole program: parses the command line, connects, calls `setup` with a new manager and runs it until SIGINT or SIGTERM; prints
-  // roles instead for --print-rbac. Returns the exit code: 0; 2 for a command line that makes no sense; 1 for any other error, with a
-  // message on standard error. Answers --help and --version. The manager is destroyed and its threads are joined before Run returns, so
-  // whatever `setup` uses only has to outlive the call. As below, if a runnable hangs this leaves the process instead.
+  // roles instead for --print-rbac. Returns the exit code: 0; 2 for an invalid command line; 1 for any other error, with a message on
+  // standard error. An error that `setup` throws (Result::value()) counts as if it had been returned. Answers --help and --version. The
+  // manager is destroyed and its threads are joined before Run returns, also after a lost lease or a failed start, so whatever `setup` uses
+  // only has to outlive the call. The exception is a hanging reconciler or runnable: see the other Run.
   int Run(int argc, const char* const* argv, const std::function<Result<void>(Manager& manager)>& setup,
           const Context& ctx = SignalContext());
 
@@ -76,8 +77,9 @@ class KUBE_EXPORT ManagerFlags : private FlagSet {
   // With --kube-api-qps, unless what was loaded has a limit. Counts its requests where the manager's metrics are. For --print-rbac a client
   // that need not find a server.
   Result<Client> NewClient(ClientOptions client_options = {});
-  // Manager::Run, with an exit code: 0, or 1 and a message on standard error. Where something does not return when it is told to, this
-  // does not either: it leaves the process with code 1, without destructors.
+  // Manager::Run, with an exit code: 0, or 1 and a message on standard error. If a reconciler or runnable is still running when the grace
+  // period is over, this prints which one and calls std::quick_exit(1): it cannot be stopped from outside, and destructors would either
+  // wait for it or pull its objects away.
   int Run(Manager& manager, const Context& ctx = SignalContext()) const;
   // A message, and the exit code: `if (!parsed) return flags.Fail(parsed.error());` prints the help if that was asked for.
   using FlagSet::Fail;

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -66,6 +67,30 @@ KUBE_EXPORT MetaPredicate MatchesLabels(std::string_view selector);
 // Of one of these.
 KUBE_EXPORT MetaPredicate OfKind(std::initializer_list<ChangeKind> kinds);
 
+namespace internal {
+// The metadata of an object that may be missing: of a struct where it is, of a DynamicObject as a copy.
+template <ObjectType T>
+class MetadataPart {
+ public:
+  explicit MetadataPart(const T* object) : metadata_(object != nullptr ? &object->metadata : nullptr) {}
+  const meta::v1::ObjectMeta* get() const { return metadata_; }
+
+ private:
+  const meta::v1::ObjectMeta* metadata_;
+};
+template <>
+class MetadataPart<DynamicObject> {
+ public:
+  explicit MetadataPart(const DynamicObject* object) {
+    if (object != nullptr) metadata_ = object->metadata();
+  }
+  const meta::v1::ObjectMeta* get() const { return metadata_ ? &*metadata_ : nullptr; }
+
+ private:
+  std::optional<meta::v1::ObjectMeta> metadata_{};
+};
+}  // namespace internal
+
 // A test of changes of one kind of objects.
 template <ObjectType T>
 class Predicate {
@@ -74,14 +99,8 @@ class Predicate {
   Predicate() = default;            // everything passes
   Predicate(MetaPredicate of_meta)  // NOLINT(google-explicit-constructor)
       : function_([p = std::move(of_meta)](const Change<T>& change) {
-          if constexpr (std::same_as<T, DynamicObject>) {
-            const meta::v1::ObjectMeta before = change.before ? change.before->metadata() : meta::v1::ObjectMeta();
-            const meta::v1::ObjectMeta object = change.object ? change.object->metadata() : meta::v1::ObjectMeta();
-            return p({change.kind, change.initial, change.before ? &before : nullptr, change.object ? &object : nullptr});
-          } else {
-            return p({change.kind, change.initial, change.before ? &change.before->metadata : nullptr,
-                      change.object ? &change.object->metadata : nullptr});
-          }
+          const internal::MetadataPart<T> before(change.before.get()), object(change.object.get());
+          return p({change.kind, change.initial, before.get(), object.get()});
         }) {}
   template <typename F>
   requires std::is_invocable_r_v < bool, F, const Change<T>

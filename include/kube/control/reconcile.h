@@ -113,9 +113,9 @@ class KUBE_EXPORT Action {
   bool requeue_ = false;
 };
 
-// Called by several workers at a time, never for one key by two. An error means: again, later and later. An exception is an error of kind
-// kUserCode. `ctx`
-// stops with the controller, when leadership is lost, and after ControllerOptions::reconcile_timeout.
+// Called by several workers at a time, never by two for one key. A key whose run returns an error is retried with backoff. An
+// ErrorException, which Result::value() throws, counts as the error that it carries; any other exception is an error of kind kUserCode.
+// `ctx` stops with the controller, when leadership is lost, and after ControllerOptions::reconcile_timeout.
 using Reconciler = std::function<Result<Action>(const Context& ctx, const Request& request)>;
 
 }  // namespace kube

@@ -36,6 +36,7 @@
 #include "kube/control/create_or_update.h"
 #include "kube/meta/conditions.h"
 #include "kube/meta/dynamic_object.h"
+#include "kube/meta/object_traits.h"
 
 namespace kube {
 
@@ -46,8 +47,6 @@ struct StatusWriterOptions {
 };
 
 namespace internal {
-
-constexpr int kStatusAttempts = 3;
 
 template <typename T>
 concept HasConditions = requires(T& object) {
@@ -60,6 +59,24 @@ KUBE_EXPORT bool SetConditionSince(const List<meta::v1::Condition>& before, List
 // Of a DynamicObject; entries that are no conditions are left out.
 KUBE_EXPORT List<meta::v1::Condition> ConditionsOf(const DynamicObject& object);
 KUBE_EXPORT Result<void> SetConditions(DynamicObject& object, const List<meta::v1::Condition>& conditions);
+// The same for both, so that StatusWriter does not tell them apart: `edit` changes a list of conditions and returns whether it did.
+template <HasConditions T, typename Edit>
+bool EditConditions(const T& before, T& object, const Edit& edit) {
+  return edit(before.status.conditions, object.status.conditions);
+}
+template <typename Edit>
+bool EditConditions(const DynamicObject& before, DynamicObject& object, const Edit& edit) {
+  List<meta::v1::Condition> conditions = ConditionsOf(object);
+  return edit(ConditionsOf(before), conditions) && SetConditions(object, conditions).ok();
+}
+template <typename T>
+concept TakesConditions = HasConditions<T> || std::same_as<T, DynamicObject>;
+
+// StatusWriter::Write if something changed. Both objects have `target.type`, and are what the server has if it returns true.
+KUBE_EXPORT Result<bool> WriteStatus(const Context& ctx, const ClientCore& core, const ResourceTarget& target,
+                                     const StatusWriterOptions& options, bool (*same_status)(const void*, const void*), void* before,
+                                     void* object);
+KUBE_EXPORT Time NowOf(const StatusWriterOptions& options);
 
 }  // namespace internal
 
@@ -83,84 +100,37 @@ class StatusWriter {
   // The object with the status as it will be written.
   const T& object() const { return object_; }
   // The status for writing; of a DynamicObject a Value.
-  auto& status() {
-    if constexpr (std::same_as<T, DynamicObject>) {
-      return object_["status"];
-    } else {
-      return object_.status;
-    }
-  }
+  auto& status() { return ObjectTraits<T>::Status(object_); }
   auto* operator->() { return &status(); }
 
   // Adds it or brings it up to date; returns whether the status is another one than before the call. Kinds that have condition structs of
   // their own (Deployment, Pod) have to be written by status(). `at` is the time of a transition; none: now, by the clock of the options.
-  bool SetCondition(meta::v1::Condition condition,
-                    std::optional<Time> at = {}) requires(internal::HasConditions<T> || std::same_as<T, DynamicObject>) {
-    const Time now = at ? *at : Now();
-    const meta::v1::ObjectMeta& metadata = MetadataOf(object_);
-    if (condition.observed_generation == 0) condition.observed_generation = metadata.generation;
-    if constexpr (std::same_as<T, DynamicObject>) {
-      List<meta::v1::Condition> conditions = internal::ConditionsOf(object_);
-      if (!internal::SetConditionSince(internal::ConditionsOf(before_), conditions, std::move(condition), now)) return false;
-      return internal::SetConditions(object_, conditions).ok();
-    } else {
-      return internal::SetConditionSince(before_.status.conditions, object_.status.conditions, std::move(condition), now);
-    }
+  bool SetCondition(meta::v1::Condition condition, std::optional<Time> at = {}) requires internal::TakesConditions<T> {
+    const Time now = at ? *at : internal::NowOf(options_);
+    if (condition.observed_generation == 0) condition.observed_generation = MetadataOf(object_).generation;
+    return internal::EditConditions(before_, object_, [&](const List<meta::v1::Condition>& before, List<meta::v1::Condition>& conditions) {
+      return internal::SetConditionSince(before, conditions, std::move(condition), now);
+    });
   }
   // Returns whether there was one.
-  bool RemoveCondition(std::string_view type) requires(internal::HasConditions<T> || std::same_as<T, DynamicObject>) {
-    if constexpr (std::same_as<T, DynamicObject>) {
-      List<meta::v1::Condition> conditions = internal::ConditionsOf(object_);
-      return RemoveStatusCondition(conditions, type) && internal::SetConditions(object_, conditions).ok();
-    } else {
-      return RemoveStatusCondition(object_.status.conditions, type);
-    }
+  bool RemoveCondition(std::string_view type) requires internal::TakesConditions<T> {
+    return internal::EditConditions(
+        before_, object_, [&](const auto&, List<meta::v1::Condition>& conditions) { return RemoveStatusCondition(conditions, type); });
   }
 
   // Whether Write would write.
-  bool changed() const { return !SameStatus(before_, object_); }
+  bool changed() const { return !ObjectTraits<T>::SameStatus(before_, object_); }
 
   // Returns whether it wrote; object() is then what the server has.
-  Result<bool> Write(const Context& outer) {
+  Result<bool> Write(const Context& ctx) {
     if (!changed()) return false;
-    const Context ctx = cached_ ? cached_->Writing(outer) : outer;
-    Result<DynamicObject> after = internal::AnyToDynamic(object_);
-    if (!after) return after.error();
-    for (int attempt = 1;; ++attempt) {
-      Result<DynamicObject> before = internal::AnyToDynamic(before_);
-      if (!before) return before.error();
-      Result<std::optional<Patch>> patch = internal::PatchOfStatus(*before, *after);
-      if (!patch) return patch.error();
-      if (!*patch) return false;
-      Result<T> written =
-          client_.Patch(ctx, KeyOf(object_), **patch, {.dry_run = options_.dry_run, .field_manager = options_.field_manager}, "status");
-      if (written) {
-        before_ = *written;
-        object_ = *std::move(written);
-        return true;
-      }
-      if (!IsConflict(written.error()) || attempt == internal::kStatusAttempts) return written.error();
-      Result<T> live = client_.Get(ctx, KeyOf(object_));
-      if (!live) return live.error();
-      // Only where the status is the one that the changes were made on: else they may undo what somebody else has said.
-      if (MetadataOf(*live).uid != MetadataOf(before_).uid || !SameStatus(*live, before_)) return written.error();
-      before_ = *std::move(live);
-    }
+    return internal::WriteStatus(
+        cached_ ? cached_->Writing(ctx) : ctx, client_.core(), client_.target(), options_,
+        [](const void* a, const void* b) { return ObjectTraits<T>::SameStatus(*static_cast<const T*>(a), *static_cast<const T*>(b)); },
+        &before_, &object_);
   }
 
  private:
-  Time Now() const {
-    const Clock& clock = options_.clock != nullptr ? *options_.clock : *Clock::Real();
-    return Time::FromUnix(std::chrono::floor<std::chrono::seconds>(clock.WallNow()).time_since_epoch().count());
-  }
-  static bool SameStatus(const T& a, const T& b) {
-    if constexpr (std::same_as<T, DynamicObject>) {
-      return a["status"] == b["status"];
-    } else {
-      return internal::Equal(a.status, b.status);
-    }
-  }
-
   ResourceClient<T> client_;
   std::optional<CachedResource<T>> cached_{};
   StatusWriterOptions options_;
