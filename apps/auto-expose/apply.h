@@ -21,6 +21,7 @@ struct ApplyOptions {
   bool dry_run = false;
   bool routes = false;       // HTTPRoutes are managed, too
   bool keep_routes = false;  // Ingress and HTTPRoute stay as they are, as long as the Service is the workload's own
+  bool adopt = false;        // of a dry run: children that have no controller count as adopted
   std::optional<kube::RestMapper> mapper{};
   ChildCaches caches{};
 };
@@ -37,7 +38,11 @@ kube::Result<kube::Changes> ApplyPlan(const kube::Context& ctx, const kube::Clie
                                       const ApplyOptions& options) {
   const auto set = [&] {
     return kube::DesiredState<T>(client, workload,
-                                 {.field_manager = kFieldManager, .name = kSet, .dry_run = options.dry_run, .mapper = options.mapper});
+                                 {.field_manager = kFieldManager,
+                                  .name = kSet,
+                                  .dry_run = options.dry_run,
+                                  .adopt = options.adopt && options.dry_run,
+                                  .mapper = options.mapper});
   };
   kube::Changes all{.dry_run = options.dry_run};
   bool routes_settled = options.keep_routes;

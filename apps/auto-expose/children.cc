@@ -12,7 +12,6 @@ namespace {
 using kube::String;
 using kube::networking::v1::Ingress;
 
-constexpr const char* kSetLabel = "kubexx.dev/set";
 constexpr std::string_view kMarks = "kubexx.dev/";
 // Limit for one object. Claims beyond it are ignored.
 constexpr std::size_t kMaxClaims = 4096, kMaxPathsOfHost = 64;
@@ -128,6 +127,18 @@ std::optional<ChildOwner> OwnerOf(const kube::meta::v1::ObjectMeta& child) {
   const kube::meta::v1::OwnerReference* controller = kube::FindController(child.owner_references);
   if (controller == nullptr) return std::nullopt;
   return ChildOwner{controller->kind, {child.namespace_, controller->name}, controller->uid};
+}
+
+std::optional<ChildOwner> OwnerOf(const kube::Value& child) {
+  const kube::Value& metadata = child["metadata"];
+  if (metadata["labels"][kSetLabel].string_value() != kSet) return std::nullopt;
+  for (const kube::Value& reference : metadata["ownerReferences"].list()) {
+    if (!reference["controller"].bool_value()) continue;
+    return ChildOwner{reference["kind"].string_value(),
+                      {metadata["namespace"].string_value(), reference["name"].string_value()},
+                      reference["uid"].string_value()};
+  }
+  return std::nullopt;
 }
 
 bool IsControlledBy(const kube::meta::v1::ObjectMeta& child, const String& uid) {

@@ -15,6 +15,9 @@ namespace auto_expose {
 
 inline constexpr const char* kFieldManager = "auto-expose";
 inline constexpr const char* kSet = "auto-expose";  // of kube::DesiredState
+// Its labels: the set, and the UID of the workload.
+inline constexpr const char* kSetLabel = "kubexx.dev/set";
+inline constexpr const char* kOwnerLabel = "kubexx.dev/owner-uid";
 
 // The hosts and paths, each pair once; hosts are normal. A bounded number of each object.
 std::vector<Claim> ClaimsOf(const kube::networking::v1::Ingress& ingress);
@@ -29,6 +32,8 @@ struct ChildOwner {
   kube::String uid{};
 };
 std::optional<ChildOwner> OwnerOf(const kube::meta::v1::ObjectMeta& child);
+// The same of the JSON of an object that cannot be decoded.
+std::optional<ChildOwner> OwnerOf(const kube::Value& child);
 // Whether the object's controller is this workload.
 bool IsControlledBy(const kube::meta::v1::ObjectMeta& child, const kube::String& uid);
 

@@ -163,6 +163,17 @@ bool Conflict(std::string_view ns, const Claim& claim, std::string_view other_ns
   return IsAtOrBelow(path, other_path) || IsAtOrBelow(other_path, path);
 }
 
+ClaimBoard::Verdict ClaimBoard::Compare(std::string_view ns, const Claim& claim, const Grant& own, std::string_view other_ns,
+                                        const Grant& other) const {
+  if (ns == other_ns || own.evidence >= Evidence::kSeeded || other.evidence < own.evidence) return Verdict::kKeeps;
+  // A host of a zone was granted beside a wildcard above it.
+  if (!Conflict(other_ns, other.claim, ns, claim, shared_host_)) return Verdict::kKeeps;
+  if (other.evidence > own.evidence) return Verdict::kYields;
+  const bool given = claim.given == Given::kByName, other_given = other.claim.given == Given::kByName;
+  if (given == other_given) return Verdict::kDisputed;
+  return given ? Verdict::kKeeps : Verdict::kYields;
+}
+
 std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, const Claim& claim, const Grant* own, const Sources& sources,
                                                          const std::set<std::string>& gone, std::optional<Blocker>* contested) const {
   const std::string_view ns = self.key.ns.view();
@@ -182,20 +193,30 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, c
     return covers && other.host.starts_with("*.") && other.host.size() <= own->claim.host.size();
   };
 
+  std::optional<Blocker> disputed;
   for (const std::string& key : LookupKeys(claim, shared_host_)) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) continue;
     for (const Id& id : found->second) {
       if (id.first == self.kind && id.second == self.key) continue;
       const Grant& grant = grants_.at(id);
-      if (gone.count(grant.uid.str()) != 0 || has(id.second.ns.view(), grant.claim)) continue;
-      if (!Conflict(ns, claim, id.second.ns.view(), grant.claim, shared_host_)) continue;
-      return Blocker{.what = id.first.str() + " " + id.second.ToString(),
-                     .ns = id.second.ns.str(),
-                     .owner = ChildOwner{id.first, id.second, grant.uid}};
+      const std::string_view other_ns = id.second.ns.view();
+      if (gone.count(grant.uid.str()) != 0 || !Conflict(ns, claim, other_ns, grant.claim, shared_host_)) continue;
+      const Verdict verdict = has(other_ns, grant.claim) ? Compare(ns, claim, *own, other_ns, grant) : Verdict::kYields;
+      if (verdict == Verdict::kKeeps) continue;
+      Blocker blocker{.what = id.first.str() + " " + id.second.ToString(),
+                      .ns = id.second.ns.str(),
+                      .disputed = verdict == Verdict::kDisputed,
+                      .owner = ChildOwner{id.first, id.second, grant.uid}};
+      if (!blocker.disputed) return blocker;
+      disputed = std::move(blocker);
     }
   }
   std::optional<Blocker> found;
+  const auto on_board = [&](const Holder& holder) {
+    mu_.AssertHeld();
+    return holder.owner && grants_.count({holder.owner->kind, holder.owner->key}) != 0;
+  };
   sources.holders(claim, [&](const Holder& holder) {
     if ((!holder.controller.empty() && holder.controller == self.uid) || (holder.owner && gone.count(holder.owner->uid.str()) != 0))
       return false;
@@ -211,10 +232,16 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, c
       found = std::move(blocker);
       return true;
     }
+    // An edited Ingress proves no more than a hand-made one. What is on the board was compared above.
+    if (!beside && holder.key.ns != self.key.ns && own->evidence == Evidence::kEdited && !on_board(holder)) {
+      blocker.disputed = true;
+      if (!disputed) disputed = std::move(blocker);
+      return false;
+    }
     if (contested != nullptr && !*contested) *contested = std::move(blocker);
     return false;
   });
-  return found;
+  return found ? found : disputed;
 }
 
 std::optional<ClaimBoard::Blocker> ClaimBoard::ElderOf(const Claimant& self, const Claim& claim, const Grant* own, const Sources& sources,
@@ -253,7 +280,7 @@ ClaimBoard::Answer ClaimBoard::Take(const Claimant& self, const Claim& claim, co
   if (answer.blocker) return answer;
   if (own == nullptr || own->claim != claim) answer.blocker = ElderOf(self, claim, own, sources, gone);
   if (answer.blocker) return answer;
-  Put(id, {self.uid, claim});
+  Put(id, {self.uid, claim, Evidence::kGranted});
   return answer;
 }
 
@@ -264,10 +291,17 @@ void ClaimBoard::Release(const kube::String& kind, const kube::ObjectKey& key, c
   if (found != grants_.end() && (uid.empty() || found->second.uid == uid)) Erase(id);
 }
 
-void ClaimBoard::Seed(const ChildOwner& owner, const Claim& claim) {
+void ClaimBoard::Seed(const ChildOwner& owner, const Claim& claim, Evidence evidence) {
   kube::MutexLock lock(mu_);
   const Id id{owner.kind, owner.key};
-  if (grants_.count(id) == 0) Put(id, {owner.uid, claim});
+  if (grants_.count(id) == 0) Put(id, {owner.uid, claim, evidence});
+}
+
+void ClaimBoard::Weigh(const ChildOwner& owner, const Claim& claim, Evidence evidence) {
+  kube::MutexLock lock(mu_);
+  const auto found = grants_.find({owner.kind, owner.key});
+  if (found == grants_.end() || found->second.evidence != Evidence::kSeeded) return;
+  if (found->second.uid == owner.uid && found->second.claim == claim) found->second.evidence = evidence;
 }
 
 std::optional<Claim> ClaimBoard::Held(const kube::String& kind, const kube::ObjectKey& key) const {
@@ -308,6 +342,15 @@ std::optional<Claim> GivenUp(const Workload& before, const Workload* after, cons
 }
 
 void Yield(Plan& plan, const ClaimBoard::Blocker& blocker, std::string_view ns) {
+  if (blocker.disputed) {
+    plan.problems.push_back({std::string(kHostDisputed),
+                             plan.url + " is also in " +
+                                 (blocker.ns == ns ? blocker.what : "an Ingress or HTTPRoute of another namespace") +
+                                 ", and which of them had it first is unknown: both stay as they are. Set annotation " +
+                                 std::string(kAnnotationPrefix) + "host here, or have the operator allow the host to one namespace only",
+                             true});
+    return;
+  }
   const std::string who = blocker.ns == ns ? blocker.what : "another namespace";
   plan.problems.push_back({"HostConflict",
                            plan.url + (blocker.wants ? " is wanted by " + who + ", which is older" : " belongs to " + who) +

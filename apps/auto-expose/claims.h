@@ -3,7 +3,7 @@
 // host that the operator's template makes all namespaces share, or where rules have no host, a claim is a path and all below it.
 //
 //   ClaimBoard board(SharedHost(settings));
-//   board.Seed(owner_of_an_ingress, claim_of_it);                      // at the start: what exists is held
+//   board.Seed(owner_of_an_ingress, claim_of_it);                      // at the start: what exists is held (seeds.h)
 //   ClaimBoard::Answer answer = board.Take(Claimant::Of(workload), *plan.claim, sources);
 //   if (answer.blocker) ... else the workload has it now
 //
@@ -11,6 +11,7 @@
 // others do; seniority decides only between workloads that both lack it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -49,6 +50,14 @@ std::vector<std::string> LookupKeys(const Claim& claim, const std::optional<std:
 bool Conflict(std::string_view ns, const Claim& claim, std::string_view other_ns, const Claim& other,
               const std::optional<std::string>& shared_host);
 
+// What speaks for a claim that a workload has, from the weakest to the strongest.
+enum class Evidence : std::uint8_t {
+  kEdited,   // seeded; another namespace shows the host, too, and auto-expose was not the last to write it here
+  kWritten,  // the same, and auto-expose was the last to write it, unless its field manager was forged
+  kSeeded,   // held at the start, and no other namespace showed the host then
+  kGranted,  // by this process
+};
+
 // Thread safety: all functions from any thread. The sources are called under the board's lock: they must not call the board.
 class ClaimBoard {
  public:
@@ -72,9 +81,12 @@ class ClaimBoard {
     std::function<void(const Claim& claim, const Claimant& self, const std::function<bool(const Rival&)>& visit)> rivals{};
   };
   struct Blocker {
-    std::string what{};                 // "Ingress shop/web", "Deployment shop/web"
-    std::string ns{};                   // of it
-    bool wants = false;                 // lacks the claim, too, and is older
+    std::string what{};  // "Ingress shop/web", "Deployment shop/web"
+    std::string ns{};    // of it
+    bool wants = false;  // lacks the claim, too, and is older
+    // Both had it at the start, and nothing tells which of them had it first. Neither may gain: what they have stays as it is until one of
+    // them releases the claim.
+    bool disputed = false;
     std::optional<ChildOwner> owner{};  // a workload that may be gone without its Ingress
   };
   struct Answer {
@@ -89,8 +101,10 @@ class ClaimBoard {
   Answer Take(const Claimant& self, const Claim& claim, const Sources& sources, const std::set<std::string>& gone = {});
   // The workload has nothing any more. With a UID only if it is that one.
   void Release(const kube::String& kind, const kube::ObjectKey& key, const kube::String& uid = {});
-  // What a workload has already. Ignored if it was granted something since.
-  void Seed(const ChildOwner& owner, const Claim& claim);
+  // What a workload has already. Ignored if it was granted or seeded something before.
+  void Seed(const ChildOwner& owner, const Claim& claim, Evidence evidence = Evidence::kSeeded);
+  // Replaces kSeeded, if the workload still has this claim by a seed.
+  void Weigh(const ChildOwner& owner, const Claim& claim, Evidence evidence);
   std::optional<Claim> Held(const kube::String& kind, const kube::ObjectKey& key) const;
   const std::optional<std::string>& shared_host() const { return shared_host_; }
 
@@ -99,8 +113,12 @@ class ClaimBoard {
   struct Grant {
     kube::String uid{};
     Claim claim{};
+    Evidence evidence = Evidence::kGranted;
   };
+  enum class Verdict : std::uint8_t { kKeeps, kDisputed, kYields };
 
+  // Between two namespaces that both had the claim at the start: what `own`, which asks for `claim`, has to do beside `other`.
+  Verdict Compare(std::string_view ns, const Claim& claim, const Grant& own, std::string_view other_ns, const Grant& other) const;
   // What keeps `self`, who has `own`, from `claim`. With `contested`: who has it beside `self`.
   std::optional<Blocker> BlockerOf(const Claimant& self, const Claim& claim, const Grant* own, const Sources& sources,
                                    const std::set<std::string>& gone, std::optional<Blocker>* contested) const KUBE_REQUIRES(mu_);
@@ -120,7 +138,11 @@ class ClaimBoard {
 // None for a wish that the policy refused, and for a change of anything else.
 std::optional<Claim> GivenUp(const Workload& before, const Workload* after, const Settings& settings, const NamespacePolicy& of_namespace);
 
-// Takes Ingress and route out of the plan, and says why. What another namespace has is not named to this one's people.
+// The reason of a problem: the workload's Ingress or route must neither be written nor removed.
+inline constexpr std::string_view kHostDisputed = "HostDisputed";
+
+// Takes Ingress and route out of the plan, and says why; of a dispute it only says that there is one. What another namespace has is not
+// named to this one's people.
 void Yield(Plan& plan, const ClaimBoard::Blocker& blocker, std::string_view ns);
 
 }  // namespace auto_expose

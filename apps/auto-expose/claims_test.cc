@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+
+#include "kube/codec/json.h"
+#include "seeds.h"
 
 namespace auto_expose {
 namespace {
@@ -138,6 +142,122 @@ TEST_F(AutoExposeClaims, AnEditedIngressIsNoClaim) {
               {"Ingress", {"evil", "web"}, Owner(evil), evil.uid, {"a.org", "/"}}};
   EXPECT_EQ(Take(evil, {"a.org", "/"}), "Deployment shop/web");
   EXPECT_EQ(Take(web, {"a.org", "/"}), "");
+}
+
+// Both show the host when auto-expose starts.
+TEST_F(AutoExposeClaims, OfTwoSeedsTheEditedOneYields) {
+  const Claimant web = Who("shop", "web"), evil = Who("evil", "web", 1);
+  board_.Seed(Owner(evil), {"a.org", "/"}, Evidence::kEdited);
+  board_.Seed(Owner(web), {"a.org", "/"}, Evidence::kWritten);
+  EXPECT_EQ(Take(evil, {"a.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(web, {"a.org", "/"}), "");
+  EXPECT_EQ(Take(evil, {"a.org", "/x"}), "Deployment shop/web");
+}
+
+TEST_F(AutoExposeClaims, SeedsThatLookAlikeAreDisputed) {
+  for (const Evidence evidence : {Evidence::kEdited, Evidence::kWritten}) {
+    ClaimBoard board(std::nullopt);
+    const Claimant web = Who("shop", "web"), evil = Who("evil", "web", 1);
+    board.Seed(Owner(web), {"a.org", "/"}, evidence);
+    board.Seed(Owner(evil), {"a.org", "/"}, evidence);
+    for (const Claimant& one : {web, evil, web}) {
+      const ClaimBoard::Answer answer = board.Take(one, {"a.org", "/"}, Sources());
+      ASSERT_TRUE(answer.blocker);
+      EXPECT_TRUE(answer.blocker->disputed);
+    }
+    const ClaimBoard::Answer third = board.Take(Who("third", "web", 1), {"a.org", "/"}, Sources());
+    ASSERT_TRUE(third.blocker);
+    EXPECT_FALSE(third.blocker->disputed);
+    // It ends when one releases the claim. Then the other has it like any other holder.
+    board.Release(evil.kind, evil.key);
+    EXPECT_FALSE(board.Take(web, {"a.org", "/"}, Sources()).blocker);
+    board.Seed(Owner(evil), {"a.org", "/"}, Evidence::kWritten);
+    EXPECT_FALSE(board.Take(web, {"a.org", "/"}, Sources()).blocker);
+    EXPECT_FALSE(board.Take(evil, {"a.org", "/"}, Sources()).blocker->disputed);
+  }
+}
+
+TEST_F(AutoExposeClaims, WhatTheOperatorGaveByNameIsNotDisputed) {
+  const Claimant web = Who("shop", "web"), evil = Who("evil", "web", 1);
+  const Claim given{"a.org", "/", false, Given::kByName};
+  board_.Seed(Owner(web), given, Evidence::kWritten);
+  board_.Seed(Owner(evil), {"a.org", "/"}, Evidence::kWritten);
+  EXPECT_EQ(Take(evil, {"a.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(web, given), "");
+  // It outweighs no better evidence.
+  board_.Release(evil.kind, evil.key);
+  board_.Release(web.kind, web.key);
+  board_.Seed(Owner(web), given, Evidence::kEdited);
+  board_.Seed(Owner(evil), {"a.org", "/"}, Evidence::kWritten);
+  EXPECT_EQ(Take(web, given), "Deployment evil/web");
+}
+
+TEST_F(AutoExposeClaims, AHostOfAZoneDoesNotDisputeTheWildcardAboveIt) {
+  const Claimant wild = Who("red", "wild"), apex = Who("blue", "apex");
+  board_.Seed(Owner(wild), {"*.d2.com", "/"}, Evidence::kWritten);
+  board_.Seed(Owner(apex), {"blue.d2.com", "/", true, Given::kByName}, Evidence::kWritten);
+  EXPECT_EQ(Take(wild, {"*.d2.com", "/"}), "");
+  EXPECT_EQ(Take(apex, {"blue.d2.com", "/", true, Given::kByName}), "");
+}
+
+TEST_F(AutoExposeClaims, AnEditedSeedIsWorthAsMuchAsAHandMadeObject) {
+  const Claimant web = Who("shop", "web"), other = Who("other", "web");
+  HandMade("evil", "copy", {"a.org", "/"});
+  HandMade("evil", "copy-b", {"b.org", "/"});
+  board_.Seed(Owner(web), {"a.org", "/"}, Evidence::kEdited);
+  board_.Seed(Owner(other), {"b.org", "/"}, Evidence::kWritten);
+  const ClaimBoard::Answer answer = board_.Take(web, {"a.org", "/"}, Sources());
+  ASSERT_TRUE(answer.blocker);
+  EXPECT_TRUE(answer.blocker->disputed);
+  EXPECT_EQ(Take(other, {"b.org", "/"}), "");
+}
+
+TEST_F(AutoExposeClaims, OnlySeedsAreWeighed) {
+  const Claimant web = Who("shop", "web"), evil = Who("evil", "web", 1);
+  EXPECT_EQ(Take(web, {"a.org", "/"}), "");
+  board_.Weigh(Owner(web), {"a.org", "/"}, Evidence::kEdited);
+  board_.Seed(Owner(evil), {"a.org", "/"});
+  board_.Weigh(Owner(evil), {"b.org", "/"}, Evidence::kEdited);
+  EXPECT_EQ(Take(evil, {"a.org", "/"}), "");
+  board_.Release(evil.kind, evil.key);
+  board_.Seed(Owner(evil), {"a.org", "/"});
+  board_.Weigh(Owner(evil), {"a.org", "/"}, Evidence::kEdited);
+  EXPECT_EQ(Take(evil, {"a.org", "/"}), "Deployment shop/web");
+  EXPECT_EQ(Take(web, {"a.org", "/"}), "");
+}
+
+// ---- evidence
+
+kube::Value Child(const std::string& managed_fields) {
+  return kube::ParseJson(R"({"metadata":{"managedFields":)" + managed_fields + "}}").value();
+}
+
+TEST(AutoExposeEvidence, IsTheFieldManagerOfTheHosts) {
+  const kube::Gvr ingresses = kube::GvrOf<kube::networking::v1::Ingress>();
+  const Claim claim{"a.org", "/"};
+  const auto of = [&](const std::string& fields) { return EvidenceOf(Child(fields), ingresses, claim); };
+  EXPECT_EQ(of(R"([{"manager":"auto-expose","operation":"Update","fieldsV1":{"f:spec":{"f:rules":{}}}}])"), Evidence::kWritten);
+  EXPECT_EQ(of(R"([{"manager":"auto-expose","operation":"Apply","fieldsV1":{"f:spec":{"f:rules":{}}}},
+                   {"manager":"helm","operation":"Apply","fieldsV1":{"f:spec":{"f:rules":{}}}}])"),
+            Evidence::kWritten);
+  EXPECT_EQ(of(R"([{"manager":"auto-expose","operation":"Apply","fieldsV1":{"f:spec":{"f:tls":{}}}},
+                   {"manager":"kubectl-edit","operation":"Update","fieldsV1":{"f:spec":{"f:rules":{}}}}])"),
+            Evidence::kEdited);
+  EXPECT_EQ(of(R"([{"manager":"auto-expose","subresource":"status","fieldsV1":{"f:spec":{"f:rules":{}}}}])"), Evidence::kEdited);
+  for (const char* bad : {"[]", "7", "[7]", R"([{"manager":"auto-expose"}])", R"([{"manager":"auto-expose","fieldsV1":7}])",
+                          R"([{"manager":"auto-expose","fieldsV1":{"f:spec":{"f:rules":7}}}])"}) {
+    EXPECT_EQ(of(bad), Evidence::kEdited) << bad;
+  }
+}
+
+TEST(AutoExposeEvidence, OfASetIsTheHostItself) {
+  const auto of = [&](const std::string& set, const char* host) {
+    const std::string fields = R"([{"manager":"auto-expose","fieldsV1":{"f:spec":{"f:hostnames":)" + set + "}}}]";
+    return EvidenceOf(Child(fields), kHttpRoutes, {host, "/"});
+  };
+  EXPECT_EQ(of("{}", "a.org"), Evidence::kWritten);
+  EXPECT_EQ(of(R"({".":{},"v:\"A.org.\"":{}})", "a.org"), Evidence::kWritten);
+  EXPECT_EQ(of(R"({".":{},"v:\"a.org\"":{}})", "b.org"), Evidence::kEdited);
 }
 
 TEST_F(AutoExposeClaims, AWorkloadOfTheSameNameInheritsNothing) {

@@ -1,6 +1,7 @@
 // What auto-expose would do, without doing it.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -13,7 +14,9 @@
 #include "exposer.h"
 #include "kube/client/pager.h"
 #include "kube/meta/owner_reference.h"
+#include "orphans.h"
 #include "plan.h"
+#include "seeds.h"
 
 namespace auto_expose {
 namespace {
@@ -34,12 +37,29 @@ struct Planned {
   Plan plan{};
 };
 
+// A child without a workload, which one adopts or which is deleted (orphans.h).
+struct Orphan {
+  std::string kind{};
+  kube::ObjectKey key{};
+  std::string owner{};  // UID of the workload that it was made for
+};
+
 // What the whole cluster is, for a dry run.
 struct Snapshot {
+  // Whether each could be listed. What cannot be known changes no Ingress and no route, as in the program itself.
+  bool knows_namespaces = true, knows_ingresses = true, knows_routes = true;
   std::map<String, NamespacePolicy> namespaces{};
   std::vector<ClaimBoard::Holder> holders{};
+  std::vector<Seed> seeds{};
   std::vector<ClaimBoard::Rival> rivals{};
-  std::set<std::string> uids{};  // of the workloads
+  std::vector<Orphan> orphans{};
+  std::set<std::string> uids{};                         // of the workloads
+  std::set<std::pair<String, std::string>> children{};  // namespace and name of what workloads would have
+
+  NamespacePolicy PolicyOf(const String& ns) const {
+    const auto found = namespaces.find(ns);
+    return found == namespaces.end() ? NamespacePolicy{} : found->second;
+  }
 };
 
 template <typename T>
@@ -48,8 +68,8 @@ Result<std::vector<Planned<T>>> PlanAll(const Context& ctx, const kube::Client& 
   Result<kube::ObjectList<T>> all = kube::ListAllPages(client.template Resource<T>(), ctx);
   if (!all) return all.error();
   for (T& workload : all->items) {
-    const auto policy = snapshot.namespaces.find(workload.metadata.namespace_);
-    Plan plan = PlanFor(WorkloadOf(workload), settings, policy == snapshot.namespaces.end() ? NamespacePolicy{} : policy->second);
+    Plan plan = PlanFor(WorkloadOf(workload), settings, snapshot.PolicyOf(workload.metadata.namespace_));
+    snapshot.children.emplace(workload.metadata.namespace_, ChildName(workload.metadata.name));
     if (plan.claim) snapshot.rivals.push_back({Claimant::Of(WorkloadOf(workload)), *plan.claim});
     snapshot.uids.insert(workload.metadata.uid.str());
     plans.push_back({std::move(workload), std::move(plan)});
@@ -57,10 +77,22 @@ Result<std::vector<Planned<T>>> PlanAll(const Context& ctx, const kube::Client& 
   return plans;
 }
 
-void AddHolders(const char* kind, const kube::meta::v1::ObjectMeta& metadata, const std::vector<Claim>& claims, Snapshot& snapshot) {
+// True for an orphan: it holds nothing.
+bool AddOrphan(const char* kind, const kube::DynamicObject& child, const Settings& settings, Snapshot& snapshot) {
+  const kube::meta::v1::ObjectMeta metadata = child.metadata();
+  if (!IsOrphan(metadata) || !CoversNamespace(settings, metadata.namespace_)) return false;
+  if (IsOwnOrphan(child)) snapshot.orphans.push_back({kind, kube::KeyOf(metadata), metadata.labels.Get(kOwnerLabel).str()});
+  return true;
+}
+
+void AddHolders(const char* kind, const kube::Gvr& gvr, const kube::meta::v1::ObjectMeta& metadata, const std::vector<Claim>& claims,
+                const Settings& settings, Snapshot& snapshot) {
+  const kube::ObjectKey key = kube::KeyOf(metadata);
+  std::optional<Seed> seed = SeedOf(gvr, key, OwnerOf(metadata), claims, settings, snapshot.PolicyOf(key.ns));
+  if (seed && metadata.deletion_timestamp.IsZero()) snapshot.seeds.push_back(*std::move(seed));
   const kube::meta::v1::OwnerReference* controller = kube::FindController(metadata.owner_references);
   for (const Claim& claim : claims) {
-    snapshot.holders.push_back({kind, kube::KeyOf(metadata), OwnerOf(metadata), controller == nullptr ? String() : controller->uid, claim});
+    snapshot.holders.push_back({kind, key, OwnerOf(metadata), controller == nullptr ? String() : controller->uid, claim});
   }
 }
 
@@ -72,11 +104,19 @@ Result<void> Optional(const kube::Error& error) {
 
 Result<Snapshot> ReadSnapshot(const Context& ctx, const kube::Client& client, const Settings& settings) {
   Snapshot snapshot;
+  const kube::Gvr services = kube::GvrOf<kube::core::v1::Service>();
+  const auto own = kube::ListAllPages(client.Resource(services), ctx, {.label_selector = std::string(kSetLabel) + "=" + kSet});
+  if (!own) {
+    if (Result<void> r = Optional(own.error()); !r) return r.error();
+  } else {
+    for (const kube::DynamicObject& service : own->items) (void)AddOrphan("Service", service, settings, snapshot);
+  }
   if (settings.exposure == Exposure::kNone) return snapshot;
   if (settings.allowed.hosts_of_namespaces) {
     const Result<kube::ObjectList<Namespace>> namespaces = kube::ListAllPages(client.Resource<Namespace>(), ctx);
     if (!namespaces) {
       if (Result<void> r = Optional(namespaces.error()); !r) return r.error();
+      snapshot.knows_namespaces = false;
     } else {
       for (const Namespace& ns : namespaces->items)
         snapshot.namespaces.emplace(ns.metadata.name, NamespacePolicy::Of(ns.metadata.annotations));
@@ -85,16 +125,42 @@ Result<Snapshot> ReadSnapshot(const Context& ctx, const kube::Client& client, co
   const Result<kube::ObjectList<Ingress>> ingresses = kube::ListAllPages(client.Resource<Ingress>(), ctx);
   if (!ingresses) {
     if (Result<void> r = Optional(ingresses.error()); !r) return r.error();
+    snapshot.knows_ingresses = false;
   } else {
-    for (const Ingress& ingress : ingresses->items) AddHolders("Ingress", ingress.metadata, ClaimsOf(ingress), snapshot);
+    for (const Ingress& ingress : ingresses->items) {
+      const Result<kube::DynamicObject> whole = kube::ToDynamic(ingress);
+      if (!whole) return whole.error();
+      if (AddOrphan("Ingress", *whole, settings, snapshot)) continue;
+      AddHolders("Ingress", kube::GvrOf<Ingress>(), ingress.metadata, ClaimsOf(ingress), settings, snapshot);
+    }
   }
   const Result<kube::ObjectList<kube::DynamicObject>> routes = kube::ListAllPages(client.Resource(kHttpRoutes), ctx);
   if (!routes) {
     if (Result<void> r = Optional(routes.error()); !r) return r.error();
+    snapshot.knows_routes = false;
   } else {
-    for (const kube::DynamicObject& route : routes->items) AddHolders("HTTPRoute", route.metadata(), ClaimsOf(route), snapshot);
+    for (const kube::DynamicObject& route : routes->items) {
+      if (AddOrphan("HTTPRoute", route, settings, snapshot)) continue;
+      AddHolders("HTTPRoute", kHttpRoutes, route.metadata(), ClaimsOf(route), settings, snapshot);
+    }
   }
   return snapshot;
+}
+
+template <typename T>
+kube::ObjectKey ChildKeyOf(const T& workload) {
+  return {workload.metadata.namespace_, String(ChildName(workload.metadata.name))};
+}
+
+// What no workload can adopt is deleted.
+int DryRunOfOrphans(const Snapshot& snapshot, std::ostream& out) {
+  int count = 0;
+  for (const Orphan& orphan : snapshot.orphans) {
+    if (snapshot.uids.count(orphan.owner) != 0 || snapshot.children.count({orphan.key.ns, orphan.key.name.str()}) != 0) continue;
+    ++count;
+    out << orphan.kind << " " << orphan.key.ToString() << "\n  deleted, a workload that was deleted left it\n" << std::flush;
+  }
+  return count;
 }
 
 template <typename T>
@@ -112,15 +178,29 @@ int DryRunOf(const Context& ctx, const kube::Client& client, const Settings& set
   int count = 0;
   for (auto& [workload, plan] : plans) {
     const Claimant self = Claimant::Of(WorkloadOf(workload));
-    if (plan.claim) {
+    const bool undecided = settings.allowed.hosts_of_namespaces && !snapshot.knows_namespaces && IsRefusedForHostOnly(plan);
+    const bool blind = (plan.ingress && !snapshot.knows_ingresses) || (plan.route && !snapshot.knows_routes);
+    if (undecided) {
+      LeaveHostUndecided(plan);
+    } else if (blind) {
+      LeaveHostsUnknown(plan);
+    } else if (plan.claim) {
       const ClaimBoard::Answer answer = board.Take(self, *plan.claim, sources, gone);
       if (answer.blocker) Yield(plan, *answer.blocker, answer.blocker->ns);
     }
+    const bool keep = undecided || blind || IsRefused(plan, kHostDisputed);
     std::string text;
+    bool adopts = false;
+    for (const Orphan& orphan : snapshot.orphans) {
+      if (plan.verdict == Plan::Verdict::kIgnore || orphan.key != ChildKeyOf(workload)) continue;
+      text += "  " + orphan.kind + " " + orphan.key.ToString() + ": adopted, a workload that was deleted left it\n";
+      adopts = true;
+    }
     for (const Problem& problem : plan.problems) text += "  " + problem.reason + ": " + problem.message + "\n";
     if (plan.verdict != Plan::Verdict::kKeep && plan.verdict != Plan::Verdict::kIgnore) {
       const Result<kube::Changes> changes =
-          ApplyPlan(ctx, client, workload, plan, {.dry_run = true, .routes = settings.exposure == Exposure::kGateway});
+          ApplyPlan(ctx, client, workload, plan,
+                    {.dry_run = true, .routes = settings.exposure == Exposure::kGateway, .keep_routes = keep, .adopt = adopts});
       if (!changes) {
         text += "  " + changes.error().ToString() + "\n";
       } else if (!changes->complete() || changes->changed()) {
@@ -149,10 +229,12 @@ Result<int> DryRun(const Context& ctx, const kube::Client& client, const Setting
   if (settings.daemon_sets) daemon_sets = PlanAll<DaemonSet>(ctx, client, settings, *snapshot);
   if (!daemon_sets) return daemon_sets.error();
   ClaimBoard board(SharedHost(settings));
-  for (const ClaimBoard::Holder& holder : snapshot->holders) {
-    if (holder.owner && snapshot->uids.count(holder.owner->uid.str()) != 0) board.Seed(*holder.owner, holder.claim);
-  }
-  return DryRunOf(ctx, client, settings, *deployments, board, *snapshot, out) +
+  std::erase_if(snapshot->seeds, [&](const Seed& seed) { return snapshot->uids.count(seed.owner.uid.str()) == 0; });
+  const auto holders = [&](const Claim&, std::string_view, const auto& visit) {
+    (void)std::any_of(snapshot->holders.begin(), snapshot->holders.end(), visit);
+  };
+  if (Result<void> r = PutSeeds(ctx, client, snapshot->seeds, holders, board); !r) return r.error();
+  return DryRunOfOrphans(*snapshot, out) + DryRunOf(ctx, client, settings, *deployments, board, *snapshot, out) +
          DryRunOf(ctx, client, settings, *stateful_sets, board, *snapshot, out) +
          DryRunOf(ctx, client, settings, *daemon_sets, board, *snapshot, out);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "kube/meta/owner_reference.h"
 #include "orphans.h"
 #include "plan.h"
+#include "seeds.h"
 #include "unreadable.h"
 
 namespace auto_expose {
@@ -120,7 +122,7 @@ struct Shared {
   }
 
   ClaimBoard::Sources Sources() const {
-    return {.holders = [this](const Claim& claim, const auto& visit) { VisitHolders(claim, visit); },
+    return {.holders = [this](const Claim& claim, const auto& visit) { VisitHolders(claim, "", visit); },
             .rivals =
                 [this](const Claim& claim, const Claimant& self, const auto& visit) {
                   for (const auto& of_kind : rivals) {
@@ -128,8 +130,10 @@ struct Shared {
                   }
                 }};
   }
-  void VisitHolders(const Claim& claim, const std::function<bool(const ClaimBoard::Holder&)>& visit) const {
+  // Skips the objects of the namespace `except`, if it is not empty.
+  void VisitHolders(const Claim& claim, std::string_view except, const std::function<bool(const ClaimBoard::Holder&)>& visit) const {
     std::set<std::pair<std::string_view, ObjectKey>> seen;
+    const auto skips = [&](const String& ns) { return !except.empty() && ns.view() == except; };
     // True: that is enough.
     const auto show = [&](std::string_view kind, const kube::meta::v1::ObjectMeta& metadata, const auto& object) {
       if (!seen.emplace(kind, kube::KeyOf(metadata)).second) return false;
@@ -148,18 +152,18 @@ struct Shared {
     for (const std::string& key : LookupKeys(claim, board.shared_host())) {
       if (const Result<std::vector<Ptr<Ingress>>> found = ingresses.indexer().ByIndex(kHolderIndex, key)) {
         for (const Ptr<Ingress>& ingress : *found) {
-          if (show("Ingress", ingress->metadata, *ingress)) return;
+          if (!skips(ingress->metadata.namespace_) && show("Ingress", ingress->metadata, *ingress)) return;
         }
       }
       if (!routes) continue;
       if (const Result<std::vector<Ptr<kube::DynamicObject>>> found = routes->indexer().ByIndex(kHolderIndex, key)) {
         for (const Ptr<kube::DynamicObject>& route : *found) {
-          if (show("HTTPRoute", route->metadata(), *route)) return;
+          if (!skips(route->namespace_()) && show("HTTPRoute", route->metadata(), *route)) return;
         }
       }
     }
     for (const ClaimBoard::Holder& holder : unreadable.HoldersOf(claim)) {
-      if (visit(holder)) return;
+      if (!skips(holder.key.ns) && visit(holder)) return;
     }
   }
   // Before a claim is granted: which hosts do objects have that the caches cannot decode.
@@ -174,22 +178,36 @@ struct Shared {
   }
 
   // Once the caches are complete: who has an Ingress or a route now holds its claim. Later only grants count, so that nobody gets a claim
-  // by editing an Ingress.
-  void SeedBoard() {
+  // by editing an Ingress. Errors: those of asking the server what speaks for hosts that several namespaces have; call it again then.
+  Result<void> SeedBoard(const Context& ctx) {
     kube::MutexLock lock(seed_mu);
-    const auto seed = [&](const kube::meta::v1::ObjectMeta& metadata, const std::vector<Claim>& claims) {
-      const std::optional<ChildOwner> owner = OwnerOf(metadata);
-      if (!owner || claims.empty() || gone_of_kind.count(owner->kind) == 0 || !metadata.deletion_timestamp.IsZero()) return;
-      board.Seed(*owner, claims.front());
+    const bool seed_ingresses = !ingresses_seeded && ingresses.HasSynced();
+    const bool seed_routes = !routes_seeded && routes && routes->HasSynced();
+    if (!seed_ingresses && !seed_routes) return {};
+    if (Result<void> read = ReadUnreadable(ctx); !read) return read;
+    const auto put = [&](const kube::Gvr& gvr, const auto& cache, bool known) {
+      std::vector<Seed> seeds = unreadable.Seeds(gvr, settings);
+      for (const auto& child : cache.indexer().List()) {
+        const kube::meta::v1::ObjectMeta metadata = kube::MetadataOf(*child);
+        if (!metadata.deletion_timestamp.IsZero()) continue;
+        std::optional<Seed> seed =
+            SeedOf(gvr, kube::KeyOf(metadata), OwnerOf(metadata), ClaimsOf(*child), settings, CachedPolicyOf(metadata.namespace_));
+        if (seed) seeds.push_back(*std::move(seed));
+      }
+      std::erase_if(seeds, [&](const Seed& seed) { return gone_of_kind.count(seed.owner.kind) == 0; });
+      const auto holders = [&](const Claim& claim, std::string_view except, const auto& visit) { VisitHolders(claim, except, visit); };
+      return PutSeeds(ctx, client.Live(), seeds, holders, board, known);
     };
-    if (!ingresses_seeded && ingresses.HasSynced()) {
-      for (const Ptr<Ingress>& ingress : ingresses.indexer().List()) seed(ingress->metadata, ClaimsOf(*ingress));
+    // One kind may be complete long after the other. What it shows may be what the other one's seeds hold: these are compared anew.
+    if (seed_ingresses || ingresses_seeded) {
+      if (Result<void> r = put(kube::GvrOf<Ingress>(), ingresses, ingresses_seeded); !r) return r;
       ingresses_seeded = true;
     }
-    if (!routes_seeded && routes && routes->HasSynced()) {
-      for (const Ptr<kube::DynamicObject>& route : routes->indexer().List()) seed(route->metadata(), ClaimsOf(*route));
+    if (seed_routes || routes_seeded) {
+      if (Result<void> r = put(kHttpRoutes, *routes, routes_seeded); !r) return r;
       routes_seeded = true;
     }
+    return {};
   }
 };
 
@@ -244,7 +262,7 @@ class KindExposer {
   }
 
   Result<Action> Reconcile(const Context& ctx, const kube::Request& request) const {
-    shared_->SeedBoard();
+    if (Result<void> seeded = shared_->SeedBoard(ctx); !seeded) return seeded.error();
     const String kind = kube::GvkOf<T>().kind;
     const Result<Ptr<T>> found = shared_->client.template Get<T>(ctx, request.key);
     if (!found) {
@@ -289,18 +307,9 @@ class KindExposer {
     // Without a list of what is there nobody knows which hosts are in use.
     const bool blind = (plan.ingress && !shared_->ingresses.HasSynced()) || (plan.route && !shared_->routes->HasSynced());
     if (undecided) {
-      std::erase_if(plan.problems, IsHostRefusal);
-      plan.problems.push_back({"Failed", "Namespaces cannot be listed: they are not allowed. Which hosts the annotation " +
-                                             std::string(kAllowHostsAnnotation) +
-                                             " of this namespace gives to it is not known, so its Ingress or HTTPRoute stays as it is"});
+      LeaveHostUndecided(plan);
     } else if (blind) {
-      const char* what = plan.route ? "HTTPRoutes (httproutes.gateway.networking.k8s.io)" : "Ingresses (ingresses.networking.k8s.io)";
-      plan.problems.push_back({"Failed", std::string(what) +
-                                             " cannot be listed: they are not installed or not allowed. The hosts in use are " +
-                                             "not known, so none is made"});
-      plan.ingress.reset();
-      plan.route.reset();
-      plan.url.clear();
+      LeaveHostsUnknown(plan);
     } else if (plan.claim) {
       if (Result<void> taken = TakeClaim(ctx, workload, plan); !taken) return taken.error();
     } else {
@@ -308,12 +317,14 @@ class KindExposer {
     }
     for (const Problem& problem : plan.problems) Warn(workload, problem);
 
-    const Result<kube::Changes> changes = ApplyPlan(ctx, shared_->client.Live(), workload, plan, Options(workload, blind || undecided));
+    const bool disputed = IsRefused(plan, kHostDisputed);
+    const ApplyOptions options = Options(workload, blind || undecided || disputed);
+    const Result<kube::Changes> changes = ApplyPlan(ctx, shared_->client.Live(), workload, plan, options);
     if (!changes) return changes.error();
     Result<Action> reported = Report(workload, plan, *changes);
     if (!reported) return reported;
     if (blind || undecided) return Action::RequeueAfter(kLookAgainForKind);
-    if (IsRefused(plan, "HostConflict")) return Action::RequeueAfter(kLookAgainForClaim);
+    if (disputed || IsRefused(plan, "HostConflict")) return Action::RequeueAfter(kLookAgainForClaim);
     return reported;
   }
 
@@ -346,14 +357,6 @@ class KindExposer {
                        [&](const T& item) { return item.metadata.uid == uid && item.metadata.deletion_timestamp.IsZero(); });
   }
 
-  static bool IsHostRefusal(const Problem& problem) { return problem.refused && problem.reason == "HostNotAllowed"; }
-  // With another host it would have its Ingress or route.
-  static bool IsRefusedForHostOnly(const Plan& plan) {
-    return IsRefused(plan, "HostNotAllowed") && std::none_of(plan.problems.begin(), plan.problems.end(), [](const Problem& p) {
-             return p.refused && !IsHostRefusal(p) && p.reason != "ServiceTypeNotAllowed";
-           });
-  }
-
   // Adopts children that lost their owner reference, or deletes them if there is no workload.
   Result<void> SettleOrphans(const Context& ctx, const ObjectKey& workload, const Workload* owner) const {
     if (!CoversNamespace(shared_->settings, workload.ns)) return {};
@@ -377,10 +380,6 @@ class KindExposer {
       if (Result<void> r = settle(kube::GvrOf<Service>()); !r) return r;
     }
     return {};
-  }
-
-  static bool IsRefused(const Plan& plan, std::string_view reason) {
-    return std::any_of(plan.problems.begin(), plan.problems.end(), [&](const Problem& p) { return p.refused && p.reason == reason; });
   }
 
   // Takes the claim of the plan, or takes Ingress and route out of it.
@@ -407,17 +406,24 @@ class KindExposer {
           continue;
         }
       }
-      kube::Logger("auto-expose")
-          .V(1)
-          .Info("Refused a host", {{"workload", self.ToString()}, {"host", plan.claim->host}, {"blocker", answer.blocker->what}});
-      shared_->board.Release(self.kind, self.key);
+      const kube::Logger log("auto-expose");
+      if (answer.blocker->disputed) {
+        // Only people can end this one, so it is no detail.
+        log.Warn("Two namespaces have a host and nothing tells which had it first: both stay as they are",
+                 {{"workload", self.ToString()}, {"host", plan.claim->host}, {"other", answer.blocker->what}});
+      } else {
+        log.V(1).Info("Refused a host", {{"workload", self.ToString()}, {"host", plan.claim->host}, {"blocker", answer.blocker->what}});
+        shared_->board.Release(self.kind, self.key);
+      }
       Yield(plan, *answer.blocker, self.key.ns.view());
       return {};
     }
   }
   static Problem Contested(const Plan& plan, const ClaimBoard::Blocker& other, const Claimant& self) {
-    const std::string who = other.ns == self.key.ns.view() ? other.what : "an object of another namespace";
-    return {"HostContested", plan.url + " is also in " + who + ", which auto-expose did not make or does not want: it stays here"};
+    const std::string who = other.ns == self.key.ns.view() ? other.what : "an Ingress or HTTPRoute of another namespace";
+    return {"HostContested", plan.url + " belongs to " + self.ToString() + ", and " + who +
+                                 " shows it, too. The ingress controller may send requests to either: delete the other one, or ask the "
+                                 "operator to"};
   }
 
   ApplyOptions Options(const T& workload, bool keep_routes) const {

@@ -12,9 +12,6 @@ namespace {
 using kube::Result;
 using kube::Value;
 
-constexpr const char* kSetLabel = "kubexx.dev/set";
-constexpr const char* kOwnerLabel = "kubexx.dev/owner-uid";
-
 // The object was deleted, recreated or changed meanwhile, which its watch reports; or the role forbids the write.
 Result<void> Lenient(const kube::Error& error) {
   if (kube::IsNotFound(error) || kube::IsConflict(error) || kube::IsForbidden(error)) return {};

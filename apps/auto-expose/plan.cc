@@ -280,6 +280,34 @@ const kube::core::v1::ServicePort* HttpPort(const Service& service) {
 
 }  // namespace
 
+bool IsRefused(const Plan& plan, std::string_view reason) {
+  return std::any_of(plan.problems.begin(), plan.problems.end(), [&](const Problem& p) { return p.refused && p.reason == reason; });
+}
+
+bool IsHostRefusal(const Problem& problem) { return problem.refused && problem.reason == "HostNotAllowed"; }
+
+bool IsRefusedForHostOnly(const Plan& plan) {
+  return IsRefused(plan, "HostNotAllowed") && std::none_of(plan.problems.begin(), plan.problems.end(), [](const Problem& p) {
+           return p.refused && !IsHostRefusal(p) && p.reason != "ServiceTypeNotAllowed";
+         });
+}
+
+void LeaveHostUndecided(Plan& plan) {
+  std::erase_if(plan.problems, IsHostRefusal);
+  plan.problems.push_back({"Failed", "Namespaces cannot be listed: they are not allowed. Which hosts the annotation " +
+                                         std::string(kAllowHostsAnnotation) +
+                                         " of this namespace gives to it is not known, so its Ingress or HTTPRoute stays as it is"});
+}
+
+void LeaveHostsUnknown(Plan& plan) {
+  const char* what = plan.route ? "HTTPRoutes (httproutes.gateway.networking.k8s.io)" : "Ingresses (ingresses.networking.k8s.io)";
+  plan.problems.push_back({"Failed", std::string(what) + " cannot be listed: they are not installed or not allowed. The hosts in use are " +
+                                         "not known, so none is made"});
+  plan.ingress.reset();
+  plan.route.reset();
+  plan.url.clear();
+}
+
 bool CoversNamespace(const Settings& settings, std::string_view ns) {
   const auto has = [ns](const std::vector<std::string>& names) { return std::find(names.begin(), names.end(), ns) != names.end(); };
   return !has(settings.excluded_namespaces) && (settings.namespaces.empty() || has(settings.namespaces));

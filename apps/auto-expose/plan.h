@@ -94,6 +94,16 @@ struct Plan {
 
 Plan PlanFor(const Workload& workload, const Settings& settings, const NamespacePolicy& of_namespace = {});
 
+// Whether policy or a claim refused something for this reason.
+bool IsRefused(const Plan& plan, std::string_view reason);
+bool IsHostRefusal(const Problem& problem);
+// Whether the workload would have its Ingress or route with another host.
+bool IsRefusedForHostOnly(const Plan& plan);
+// What to report if something is unknown that decides about Ingress and route, which stay as they are then: the annotations of Namespaces,
+// for a host that they may allow; or the Ingresses or HTTPRoutes of the cluster, and with them the hosts in use.
+void LeaveHostUndecided(Plan& plan);
+void LeaveHostsUnknown(Plan& plan);
+
 // What the settings alone give to a workload: its host (empty without a domain), its path on a host, its TLS secret (empty: none).
 std::string TemplateHost(const Workload& workload, const Settings& settings);
 std::string TemplatePath(const Workload& workload, const Settings& settings, std::string_view host);

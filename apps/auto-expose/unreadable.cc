@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "json_list.h"
 #include "kube/base/log.h"
-#include "kube/codec/json.h"
-#include "kube/transport/http.h"
 
 namespace auto_expose {
 namespace {
@@ -21,32 +20,31 @@ bool IsPlain(std::string_view name) {
                                       [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; });
 }
 
-// What the object claims; nothing if it does not exist any more. By a list: permission to watch is permission to list.
-Result<std::vector<Claim>> Ask(const kube::Context& ctx, const kube::Client& client, const UnreadableHolders::Source& source,
-                               const kube::UndecodableObject& object) {
-  kube::HttpRequest request{.target = "/apis/" + source.gvr.group.str() + "/" + source.gvr.version.str() + "/namespaces/" +
-                                      object.key.ns.str() + "/" + source.gvr.resource.str() + "?fieldSelector=metadata.name%3D" +
-                                      object.key.name.str(),
-                            .verb = "list"};
-  request.headers.Set("Accept", "application/json");
-  const Result<kube::HttpResponse> response = client.Raw(ctx, std::move(request));
-  if (!response) return response.error();
-  const Result<kube::Value> list = kube::ParseJson(response->body);
-  if (!list) {
+}  // namespace
+
+// By a list: permission to watch is permission to list.
+Result<UnreadableHolders::Known> UnreadableHolders::Ask(const kube::Context& ctx, const kube::Client& client, const Source& source,
+                                                        const kube::UndecodableObject& object) {
+  Known known{.uid = object.uid, .resource_version = object.resource_version, .gvr = source.gvr};
+  const Result<kube::List<kube::Value>> items = ListJson(ctx, client, source.gvr, object.key.ns, {.name = object.key.name});
+  if (!items && items.error().kind() != kube::ErrorKind::kDecode) return items.error();
+  if (!items) {
     kube::Logger("auto-expose")
         .Warn("The hosts of an object cannot be read: it holds none",
-              {{"kind", source.kind}, {"key", object.key.ToString()}, {"err", list.error().ToString()}});
-    return std::vector<Claim>{};
+              {{"kind", source.kind}, {"key", object.key.ToString()}, {"err", items.error().ToString()}});
+    return known;
   }
-  std::vector<Claim> claims;
-  for (const kube::Value& item : (*list)["items"].list()) {
-    std::vector<Claim> more = source.claims(item);
-    claims.insert(claims.end(), more.begin(), more.end());
+  for (const kube::Value& item : *items) {
+    const kube::Value& metadata = item["metadata"];
+    known.deleting = !metadata["deletionTimestamp"].string_value().empty();
+    known.owner = OwnerOf(item);
+    for (const kube::Value& reference : metadata["ownerReferences"].list()) {
+      if (reference["controller"].bool_value()) known.controller = reference["uid"].string_value();
+    }
+    known.claims = source.claims(item);
   }
-  return claims;
+  return known;
 }
-
-}  // namespace
 
 Result<void> UnreadableHolders::Refresh(const kube::Context& ctx, const kube::Client& client, const std::vector<Source>& sources) {
   Objects before, now;
@@ -70,9 +68,9 @@ Result<void> UnreadableHolders::Refresh(const kube::Context& ctx, const kube::Cl
         now.insert(*known);
         continue;
       }
-      Result<std::vector<Claim>> claims = Ask(ctx, client, source, object);
-      if (!claims) return claims.error();
-      now.emplace(id, Known{object.uid, object.resource_version, *std::move(claims)});
+      Result<Known> read = Ask(ctx, client, source, object);
+      if (!read) return read.error();
+      now.emplace(id, *std::move(read));
     }
   }
   kube::MutexLock lock(mu_);
@@ -85,10 +83,20 @@ std::vector<ClaimBoard::Holder> UnreadableHolders::HoldersOf(const Claim& claim)
   kube::MutexLock lock(mu_);
   for (const auto& [id, known] : objects_) {
     for (const Claim& one : known.claims) {
-      if (HostsOverlap(one.host, claim.host)) holders.push_back({.kind = id.first, .key = id.second, .claim = one});
+      if (HostsOverlap(one.host, claim.host)) holders.push_back({id.first, id.second, known.owner, known.controller, one});
     }
   }
   return holders;
+}
+
+std::vector<Seed> UnreadableHolders::Seeds(const kube::Gvr& gvr, const Settings& settings) const {
+  std::vector<Seed> seeds;
+  kube::MutexLock lock(mu_);
+  for (const auto& [id, known] : objects_) {
+    if (known.gvr != gvr || known.deleting) continue;
+    if (std::optional<Seed> seed = SeedOf(gvr, id.second, known.owner, known.claims, settings, {})) seeds.push_back(*std::move(seed));
+  }
+  return seeds;
 }
 
 }  // namespace auto_expose

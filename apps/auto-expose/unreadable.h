@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "kube/base/mutex.h"
 #include "kube/cache/indexer.h"
 #include "kube/client/client.h"
+#include "seeds.h"
 
 namespace auto_expose {
 
@@ -31,13 +33,22 @@ class UnreadableHolders {
   kube::Result<void> Refresh(const kube::Context& ctx, const kube::Client& client, const std::vector<Source>& sources);
   // Those whose hosts overlap with the claim's, one entry for each of their claims. As of the last Refresh.
   std::vector<ClaimBoard::Holder> HoldersOf(const Claim& claim) const;
+  // What workloads hold by such children of this kind. Patterns of a Namespace's annotation do not count.
+  std::vector<Seed> Seeds(const kube::Gvr& gvr, const Settings& settings) const;
 
  private:
   struct Known {
     kube::String uid{};
     kube::String resource_version{};
+    kube::Gvr gvr{};
+    bool deleting = false;
+    std::optional<ChildOwner> owner{};
+    kube::String controller{};
     std::vector<Claim> claims{};
   };
+  // What the server says of the object; nothing if it does not exist any more.
+  static kube::Result<Known> Ask(const kube::Context& ctx, const kube::Client& client, const Source& source,
+                                 const kube::UndecodableObject& object);
   using Objects = std::map<std::pair<std::string, kube::ObjectKey>, Known>;  // by kind and key
 
   mutable kube::Mutex mu_;

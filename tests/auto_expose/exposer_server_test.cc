@@ -11,6 +11,7 @@ namespace auto_expose {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_P(AutoExposeServerTest, ADeploymentGetsServiceAndIngressAndIsTold) {
   Start();
@@ -242,6 +243,62 @@ TEST_P(AutoExposeServerTest, DryRunSaysWhatWouldBeDoneAndDoesNothing) {
   EXPECT_THAT(out.str(), HasSubstr("Service " + ns_ + "/web"));
   EXPECT_THAT(out.str(), HasSubstr("NoPort"));
   EXPECT_FALSE(Get<Service>("web"));
+}
+
+TEST_P(AutoExposeServerTest, DryRunSaysWhatBecomesOfOrphans) {
+  Start();
+  for (const char* name : {"stays", "goes"}) {
+    Create(MakeDeployment(name));
+    ASSERT_TRUE(Appears<Ingress>(name));
+  }
+  End();
+  for (const char* name : {"stays", "goes"}) {
+    Patch<Ingress>(name, R"({"metadata":{"ownerReferences":null}})");
+    Patch<Service>(name, R"({"metadata":{"ownerReferences":null}})");
+    ASSERT_TRUE(client_->Delete<Deployment>(Patient(), Key(name)));
+    ASSERT_TRUE(Goes<Deployment>(name));
+  }
+  Create(MakeDeployment("stays"));
+  // Orphans hold no host.
+  Create(MakeDeployment("heir", "{auto-expose.kubexx.dev/host: goes." + ns_ + ".example.com}"));
+  std::ostringstream out;
+  const Result<int> count = DryRun(Patient(), *client_, settings_, out);
+  ASSERT_TRUE(count) << count.error().ToString();
+  EXPECT_EQ(*count, 4) << out.str();
+  for (const char* kind : {"Ingress ", "Service "}) {
+    EXPECT_THAT(out.str(), HasSubstr(kind + ns_ + "/goes\n  deleted"));
+    EXPECT_THAT(out.str(), HasSubstr(kind + ns_ + "/stays: adopted"));
+  }
+  EXPECT_THAT(out.str(), Not(HasSubstr("HostConflict")));
+  EXPECT_THAT(out.str(), Not(HasSubstr("has no controller")));
+  EXPECT_TRUE(Get<Ingress>("goes"));
+  EXPECT_TRUE(Get<Ingress>("stays")->metadata.owner_references.empty());
+}
+
+TEST_P(AutoExposeServerTest, DryRunRefusesNoHostWhileNamespacesCannotBeListed) {
+  settings_.ingress_class = "public";
+  settings_.allowed.hosts = {"*.example.com"};
+  Start();
+  Create(MakeDeployment("web", "{auto-expose.kubexx.dev/host: vanity-" + ns_ + ".example.com}"));
+  ASSERT_TRUE(Appears<Ingress>("web"));
+  End();
+  settings_.allowed.hosts = {};
+  const auto dry_run = [&](const std::string& forbidden) {
+    const Client client = NewClient({.wrap_transport = [&](std::shared_ptr<kube::Transport> next) -> std::shared_ptr<kube::Transport> {
+      return std::make_shared<ForbiddingTransport>(std::move(next), forbidden);
+    }});
+    std::ostringstream out;
+    const Result<int> count = DryRun(Patient(), client, settings_, out);
+    EXPECT_TRUE(count) << count.error().ToString();
+    return out.str();
+  };
+  const std::string unlisted = dry_run("/api/v1/namespaces");
+  EXPECT_THAT(unlisted, HasSubstr("Namespaces cannot be listed"));
+  EXPECT_THAT(unlisted, Not(HasSubstr("Ingress " + ns_ + "/web")));
+  EXPECT_THAT(dry_run("/apis/networking.k8s.io/v1/ingresses"), HasSubstr("HostNotAllowed"));
+  const std::string listed = dry_run("/none");
+  EXPECT_THAT(listed, HasSubstr("HostNotAllowed"));
+  EXPECT_THAT(listed, HasSubstr("Ingress " + ns_ + "/web"));
 }
 
 TEST_P(AutoExposeServerTest, NamesThatAServiceCannotHave) {

@@ -84,6 +84,23 @@ TEST_P(AutoExposeUndecodableTest, AnIngressThatCannotBeDecodedKeepsItsHost) {
   EXPECT_TRUE(Appears<Ingress>("other"));
 }
 
+// After a restart a workload holds the host of its child, whether that can be decoded or not.
+TEST_P(AutoExposeUndecodableTest, AChildThatCannotBeDecodedIsItsWorkloadsClaim) {
+  Start();
+  Create(MakeDeployment("web"));
+  ASSERT_TRUE(Appears<Ingress>("web"));
+  const String uid = Get<Ingress>("web")->metadata.uid;
+  Patch<Ingress>("web", Spoil());
+  Patch<Deployment>("web", R"({"metadata":{"annotations":{"auto-expose.kubexx.dev/port":"nonsense"}}})");
+  StartSpoiled();
+  EXPECT_TRUE(Fails("web"));
+  Create(MakeDeployment("thief", "{auto-expose.kubexx.dev/host: web." + ns_ + ".example.com}"));
+  EXPECT_TRUE(Told("thief", "Warning HostConflict", "Deployment " + ns_ + "/web"));
+  EXPECT_FALSE(Get<Ingress>("thief"));
+  ASSERT_TRUE(Get<Ingress>("web"));
+  EXPECT_EQ(Get<Ingress>("web")->metadata.uid, uid);
+}
+
 INSTANTIATE_SERVERS(AutoExposeUndecodableTest);
 
 }  // namespace
