@@ -10,8 +10,6 @@
 #include "kube/client/config_flags.h"
 #include "kube/codec/yaml.h"
 
-using kube::Result;
-
 int main(int argc, char** argv) {
   kube::ConfigFlags flags("dynamic_get");
   std::string group, version, resource, name;
@@ -21,15 +19,10 @@ int main(int argc, char** argv) {
   flags.Add("resource", &resource, "plural: pods").Value("RESOURCE").Required();
   flags.Add("name", &name, "of the object").Value("NAME").Required();
   flags.Add("cluster-scoped", &cluster_scoped, "the kind has no namespaces");
-  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> Result<void> {
+  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
     const kube::Gvr gvr{kube::String(group), kube::String(version), kube::String(resource)};
     const kube::ObjectKey key{kube::String(cluster_scoped ? "" : client.default_namespace()), kube::String(name)};
-    const Result<kube::DynamicObject> object = client.Resource(gvr).Get(ctx, key);
-    if (!object) return object.error();
-    std::cout << "Got " << object->kind() << " " << object->name() << "\n";
-    const Result<std::string> text = ToYaml(*object);
-    if (!text) return text.error();
-    std::cout << *text;
-    return {};
+    const kube::DynamicObject object = client.Resource(gvr).Get(ctx, key).value();
+    std::cout << "Got " << object.kind() << " " << object.name() << "\n" << ToYaml(object).value();
   });
 }

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     const Result<kube::LeaderCandidate> candidate = kube::LeaderCandidate::Start(
         client, options, {.on_new_leader = [](const std::string& leader) { std::cout << "new leader: " + leader + "\n"
                                                                                      << std::flush; }});
-    if (!candidate) return kube::UsageError(candidate.error().ToString());
+    if (!candidate) return kube::UsageError(candidate.error().ToString());  // the times contradict each other
     std::cout << "running for the lease as " + candidate->identity() + "\n" << std::flush;
     while (const Result<kube::Context> lead = candidate->WaitForLeadership(ctx)) {
       std::cout << "leading\n" << std::flush;

@@ -31,27 +31,26 @@ class PodController {
   }
 
  private:
-  // False at the end.
+  // Returns false when the context has stopped.
   bool ProcessNextItem(const Context& ctx) {
-    const Result<ObjectKey> key = queue_.Get(ctx);
-    if (!key) return false;
-    HandleError(SyncToStdout(*key), *key);
-    queue_.Done(*key);  // until then no other worker gets this key
-    return true;
+    const auto sync = [this](const ObjectKey& key) {
+      HandleError(SyncToStdout(key), key);
+      queue_.Done(key);  // until then no other worker gets this key
+    };
+    return queue_.Get(ctx).transform(sync).ok();
   }
 
-  // What the controller is for. It sees the object as it is now, however many changes led here.
+  // Does the work. It sees the object's current state, however many changes led here.
   Result<void> SyncToStdout(const ObjectKey& key) {
-    const Result<Ptr<Pod>> found = indexer_.Read(key);
-    if (!found) return found.error();  // it exists, but cannot be decoded
-    const Ptr<Pod>& pod = *found;
-    if (pod == nullptr) {
-      std::cout << "Pod " + key.ToString() + " does not exist anymore\n" << std::flush;
+    return indexer_.Read(key).and_then([&](const Ptr<Pod>& pod) -> Result<void> {  // an error: it exists, but cannot be decoded
+      if (pod == nullptr) {
+        std::cout << "Pod " + key.ToString() + " does not exist anymore\n" << std::flush;
+        return {};
+      }
+      if (pod->metadata.annotations.Get("example.kubexx.dev/fail") == "true") return kube::Error::Internal("the pod asks for it");
+      std::cout << "Sync/Add/Update for Pod " + pod->metadata.name.str() + "\n" << std::flush;
       return {};
-    }
-    if (pod->metadata.annotations.Get("example.kubexx.dev/fail") == "true") return kube::Error::Internal("the pod asks for it");
-    std::cout << "Sync/Add/Update for Pod " + pod->metadata.name.str() + "\n" << std::flush;
-    return {};
+    });
   }
 
   void HandleError(const Result<void>& result, const ObjectKey& key) {
@@ -74,21 +73,20 @@ int main(int argc, char** argv) {
   kube::ConfigFlags flags("pod_controller");
   int workers = 1;
   flags.Add("workers", &workers, "pods that are worked on at once").Range(1, 1000);
-  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> Result<void> {
-    // Keys go into the queue, not objects: a worker looks at the newest state, and many changes of a pod are one piece of work.
+  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
+    // The queue holds keys, not objects: a worker reads the newest state, and many changes of a pod become one run.
     kube::WorkQueue<> queue({.name = "pods"});
     kube::InformerFactory informers(client, {.ns = client.default_namespace()});
     const kube::SharedInformer<Pod> pods = informers.For<Pod>();
-    const Result<kube::HandlerRegistration> registration = pods.AddEventHandler({
+    const auto registration = pods.AddEventHandler({
         .on_add = [&](const Ptr<Pod>& pod, bool) { queue.Add(kube::KeyOf(*pod)); },
         .on_update = [&](const Ptr<Pod>&, const Ptr<Pod>& after) { queue.Add(kube::KeyOf(*after)); },
         .on_delete = [&](const kube::Deleted<Pod>& gone) { queue.Add(gone.key); },
     });
-    if (!registration) return registration.error();
 
     std::cerr << "Starting Pod controller\n";
     informers.Start(ctx);
-    if (Result<void> synced = registration->WaitForSync(ctx); !synced) return synced;
+    registration.value().WaitForSync(ctx).value();
 
     std::cerr << "Starting workers\n";
     PodController controller(queue, pods.indexer());
@@ -97,6 +95,5 @@ int main(int argc, char** argv) {
     ctx.WaitUntilStopped();
     for (kube::Thread& thread : threads) thread.Join();
     std::cerr << "Stopping Pod controller\n";
-    return {};
   });
 }

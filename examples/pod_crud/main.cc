@@ -29,7 +29,7 @@ void PrintLabels(const Pod& pod) {
 
 int main(int argc, char** argv) {
   kube::ConfigFlags flags("pod_crud");
-  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> Result<void> {
+  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
     const kube::ObjectKey key{kube::String(client.default_namespace()), "client-test"};
 
     Pod pod;
@@ -39,31 +39,21 @@ int main(int argc, char** argv) {
     pod.spec.containers.push_back({.name = "busybox", .image = "busybox:latest", .command = {"sleep", "1000"}});
     // A server without a controller manager has no service account for the pod to use.
     pod.spec.automount_service_account_token = false;
-    const Result<Pod> created = client.Create(ctx, pod);
-    if (!created) return created.error();
-    std::cerr << "created pod " << created->metadata.name << "\n";
+    const Pod created = client.Create(ctx, pod).value();
+    std::cerr << "created pod " << created.metadata.name << "\n";
+    PrintLabels(client.Get<Pod>(ctx, key).value());
 
-    Result<Pod> read = client.Get<Pod>(ctx, key);
-    if (!read) return read.error();
-    PrintLabels(*read);
+    // The server rejects an update of any version but the newest: read and try again.
+    const auto relabel = [&]() -> Result<void> {
+      return client.Get<Pod>(ctx, key).and_then([&](Pod current) {
+        current.metadata.labels = {{"patch", "v1"}};
+        return client.Update(ctx, current).transform([](const Pod&) {});
+      });
+    };
+    kube::RetryOnConflict(ctx, relabel).value();
+    PrintLabels(client.Get<Pod>(ctx, key).value());
 
-    // The server takes an update only for the version that was read: the loser of the race reads again.
-    const Result<void> updated = kube::RetryOnConflict(ctx, [&]() -> Result<void> {
-      Result<Pod> current = client.Get<Pod>(ctx, key);
-      if (!current) return current.error();
-      current->metadata.labels = {{"patch", "v1"}};
-      const Result<Pod> written = client.Update(ctx, *current);
-      if (!written) return written.error();
-      return {};
-    });
-    if (!updated) return updated.error();
-
-    read = client.Get<Pod>(ctx, key);
-    if (!read) return read.error();
-    PrintLabels(*read);
-
-    if (const Result<void> deleted = client.Delete<Pod>(ctx, key, {.grace_period_seconds = 0}); !deleted) return deleted.error();
+    client.Delete<Pod>(ctx, key, {.grace_period_seconds = 0}).value();
     std::cerr << "deleted pod " << key.name << "\n";
-    return {};
   });
 }

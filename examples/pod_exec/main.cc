@@ -35,17 +35,15 @@ int main(int argc, char** argv) {
     };
 
     const bool has_input = options.open_stdin;
-    Result<kube::RemoteCommand> command =
-        kube::StartExec(ctx, client, {kube::String(client.default_namespace()), kube::String(arguments[0])}, std::move(options));
-    if (!command) return command.error();
+    const kube::ObjectKey pod{kube::String(client.default_namespace()), kube::String(arguments[0])};
+    kube::RemoteCommand command = kube::StartExec(ctx, client, pod, std::move(options)).value();
     if (has_input) {
       char buffer[4096];
       for (ssize_t n = 0; (n = read(STDIN_FILENO, buffer, sizeof buffer)) > 0;) {
-        const Result<void> written = command->WriteStdin(ctx, {buffer, static_cast<std::size_t>(n)});
-        if (!written) break;  // the command has ended: Wait says how
+        if (!command.WriteStdin(ctx, {buffer, static_cast<std::size_t>(n)})) break;  // the command has ended: Wait returns its exit code
       }
-      (void)command->CloseStdin(ctx);
+      (void)command.CloseStdin(ctx);
     }
-    return command->Wait(ctx);  // the command's exit code is the program's
+    return command.Wait(ctx);  // the command's exit code is the program's
   });
 }

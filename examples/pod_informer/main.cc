@@ -1,4 +1,4 @@
-// pod_informer: a shared informer of pods, and what it tells.
+// pod_informer: a shared informer of pods, and the changes that it reports.
 //
 //   pod_informer [--kubeconfig FILE] [--context NAME] [--namespace NAME]
 #include <chrono>
@@ -13,29 +13,26 @@
 #include "kube/client/config_flags.h"
 
 using kube::Ptr;
-using kube::Result;
 using kube::core::v1::Pod;
 
 int main(int argc, char** argv) {
   kube::ConfigFlags flags("pod_informer");
-  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> Result<void> {
+  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
     // One watch for each kind, however many parts of a program ask for it. Every half hour a resync delivers all pods again, from the
     // cache.
     kube::InformerFactory informers(client, {.resync = std::chrono::minutes(30)});
     const kube::SharedInformer<Pod> pods = informers.For<Pod>();
-    const Result<kube::HandlerRegistration> registration = pods.AddEventHandler({
+    const auto registration = pods.AddEventHandler({
         .on_add = [](const Ptr<Pod>& pod, bool) { std::cout << "add pod :" << pod->metadata.name << std::endl; },
         .on_update = [](const Ptr<Pod>& before, const Ptr<Pod>&) { std::cout << "update pod :" << before->metadata.name << std::endl; },
         .on_delete = [](const kube::Deleted<Pod>& gone) { std::cout << "delete pod :" << gone.key.name << std::endl; },
     });
-    if (!registration) return registration.error();
 
     informers.Start(ctx);
-    if (Result<void> synced = informers.WaitForSync(ctx); !synced) return synced;
-    // The handler has a thread of its own: it may still be telling what is there.
-    if (Result<void> told = registration->WaitForSync(ctx); !told) return told;
+    informers.WaitForSync(ctx).value();
+    // The handler runs on its own thread: it may still be called with the initial list.
+    registration.value().WaitForSync(ctx).value();
     std::cerr << "pod_informer: the cache is complete: " + pods.status().ToString() + "\n";
     ctx.WaitUntilStopped();
-    return {};
   });
 }

@@ -11,24 +11,19 @@
 #include "kube/client/client.h"
 #include "kube/client/config_flags.h"
 
-using kube::Result;
 using kube::core::v1::Pod;
 
 int main(int argc, char** argv) {
   kube::ConfigFlags flags("pod_watch");
   std::optional<std::int64_t> timeout;
   flags.Add("timeout", &timeout, "seconds after which the server ends the watch");
-  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) -> Result<void> {
-    Result<kube::Watcher<Pod>> watcher =
-        client.Watch<Pod>(ctx, {.ns = client.default_namespace(), .bookmarks = true, .timeout_seconds = timeout});
-    if (!watcher) return watcher.error();
+  return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
+    kube::Watcher<Pod> watcher =
+        client.Watch<Pod>(ctx, {.ns = client.default_namespace(), .bookmarks = true, .timeout_seconds = timeout}).value();
     std::cerr << "watching the pods of namespace " << client.default_namespace() << std::endl;
-    for (;;) {
-      const Result<std::optional<kube::WatchEvent<Pod>>> event = watcher->Next(ctx);
-      if (!event) return event.error();
-      if (!*event) break;
-      const kube::String& name = (*event)->object.metadata.name;
-      switch ((*event)->type) {
+    while (const std::optional<kube::WatchEvent<Pod>> event = watcher.Next(ctx).value()) {
+      const kube::String& name = event->object.metadata.name;
+      switch (event->type) {
         case kube::WatchEventType::kAdded:
           std::cout << "added event from " << name << std::endl;
           break;
@@ -42,11 +37,10 @@ int main(int argc, char** argv) {
           std::cout << "`Bookmark` means watch has synced here, just update the resourceVersion" << std::endl;
           break;
         case kube::WatchEventType::kError:
-          std::cout << "unable to understand watch event: " << (*event)->error->ToString() << std::endl;
+          std::cout << "unable to understand watch event: " << event->error->ToString() << std::endl;
           break;
       }
     }
     std::cout << "watcher channel closed\n";
-    return {};
   });
 }

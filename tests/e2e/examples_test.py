@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the example programs as a person would: against `kubexx apiserver`, and against `kubexx control-plane` where one is built.
 
-    examples_test.py KUBEXX EXAMPLES_FOLDER BUILD_CONTROL_PLANE
+    examples_test.py KUBEXX EXAMPLES_FOLDER DOCS_FOLDER BUILD_CONTROL_PLANE
 """
 
 import os
@@ -28,13 +28,14 @@ AT = {"apiVersion": GROUP + "/v1alpha1", "kind": "At", "metadata": {"name": "exa
 
 
 class Run:
-    def __init__(self, examples, kubeconfig):
-        self.examples = examples
+    def __init__(self, folders, kubeconfig):
+        self.folders = folders
         self.kubeconfig = kubeconfig
         self.failures = 0
 
     def program(self, name, *args):
-        return [os.path.join(self.examples, name), "--kubeconfig", self.kubeconfig, *args]
+        path = next(p for p in (os.path.join(folder, name) for folder in self.folders) if os.path.exists(p))
+        return [path, "--kubeconfig", self.kubeconfig, *args]
 
     def check(self, what, good, said):
         print("ok    " if good else "FAILED", what, flush=True)
@@ -87,6 +88,8 @@ def scenario(run, work, real):
     deployment_logger(run, work)
     leader_election(run, work)
     greeter(run, work)
+    replicator(run, work)
+    pages(run, work)
     run.expect("pod_watch", "--timeout", "1", has=["watcher channel closed\n"])
     run.expect("dynamic_get", "--version", "v1", "--resource", "namespaces", "--name", "default", "--cluster-scoped",
                has=["Got Namespace default\n", "kind: Namespace\n"])
@@ -196,6 +199,94 @@ def greeter(run, work):
     run.expect("greeter", "--leader-elect=perhaps", code=2, err=["greeter: --leader-elect: expected true or false"])
 
 
+def replicator(run, work):
+    """Copies follow their source and the labels of namespaces, in good times and in bad."""
+    cluster = Cluster(run.kubeconfig)
+    copy = lambda ns: f"/api/v1/namespaces/{ns}/configmaps/shared"
+
+    def read(path):
+        try:
+            return cluster.call("GET", path)
+        except ClusterError as error:
+            if "404" in str(error) or "not found" in str(error):
+                return None
+            raise
+
+    text = lambda ns: (read(copy(ns)) or {}).get("data", {}).get("text")
+    namespace = lambda name, labels: cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
+    for name, labels in (("red-1", {"team": "red"}), ("red-2", {"team": "red"}), ("blue", {"team": "blue"})):
+        namespace(name, labels)
+    cluster.call("POST", "/api/v1/namespaces/default/configmaps",
+                 {"metadata": {"name": "shared", "annotations": {"replicator.kubexx.dev/to": "team=red"}}, "data": {"text": "one"}})
+    with Background(run.program("replicator", "--preflight=fail"), os.path.join(work, "replicator.log")) as program:
+        check = lambda what, good: run.check("replicator " + what, bool(wait_for(good)), program.text())
+        check("copies into the selected namespaces", lambda: text("red-1") == text("red-2") == "one")
+        run.check("replicator leaves others alone", text("blue") is None, program.text())
+        cluster.patch(copy("red-1"), {"data": {"text": "edited"}})
+        check("undoes an edit", lambda: text("red-1") == "one")
+        cluster.call("DELETE", copy("red-2"))
+        check("recreates a copy", lambda: text("red-2") == "one")
+        cluster.patch(copy("default"), {"data": {"text": "two"}})
+        check("follows its source", lambda: text("red-1") == text("red-2") == "two")
+        namespace("red-3", {"team": "red"})
+        check("copies into a new namespace", lambda: text("red-3") == "two")
+        cluster.patch("/api/v1/namespaces/red-1", {"metadata": {"labels": {"team": None}}})
+        check("deletes the copy of a namespace that is no longer selected", lambda: read(copy("red-1")) is None)
+        forged = read(copy("red-2"))["metadata"]
+        cluster.call("POST", "/api/v1/namespaces/blue/configmaps",
+                     {"metadata": {"name": "shared", "labels": forged["labels"], "annotations": forged["annotations"]}, "data": {"text": "mine"}})
+        cluster.patch(copy("default"), {"metadata": {"annotations": {"replicator.kubexx.dev/to": "team in nonsense"}}})
+        cluster.call("DELETE", copy("default"))
+        check("deletes all copies before their source", lambda: read(copy("default")) is None)
+        run.check("replicator left nothing behind", read(copy("red-2")) is None and read(copy("red-3")) is None, program.text())
+        run.check("replicator leaves an object with copied marks alone", text("blue") == "mine", program.text())
+        code = program.end(signal.SIGTERM)
+        run.check("replicator ends with SIGTERM", code == 0, f"exit code {code}\n" + program.text())
+    run.expect("replicator", "--print-rbac=ops/replicator", has=["  - configmaps\n", "  - configmaps/finalizers\n", "  - namespaces\n", "  - patch\n"])
+
+
+def pages(run, work):
+    """The programs of the reference pages."""
+    cluster = Cluster(run.kubeconfig)
+    maps, secrets = "/api/v1/namespaces/default/configmaps", "/api/v1/namespaces/default/secrets"
+    flags = ["--health-probe-bind-address=0"]
+
+    def uid():
+        try:
+            return cluster.call("GET", secrets + "/settings-copy")["metadata"]["uid"]
+        except ClusterError:
+            return None
+
+    with Background(run.program("map_watch"), os.path.join(work, "map_watch.log")) as watch:
+        run.check("map_watch syncs", bool(watch.wait_text(", synced")), watch.text())
+        with Background(run.program("copier", *flags, "--leader-elect", "--leader-elect-lease-namespace=default"), os.path.join(work, "copier.log")) as copier:
+            cluster.call("POST", maps, {"metadata": {"name": "settings", "labels": {"copy": "secret"}}, "data": {"color": "blue"}})
+            run.check("map_watch sees it", bool(watch.wait_text("added default/settings")), watch.text())
+            first = wait_for(uid)
+            run.check("copier creates the Secret", bool(first), copier.text())
+            cluster.call("DELETE", secrets + "/settings-copy")
+            run.check("copier recreates it", bool(wait_for(lambda: uid() not in (None, first))), copier.text())
+            cluster.patch(maps + "/settings", {"metadata": {"labels": {"copy": None}}})
+            run.check("copier prunes it", bool(wait_for(lambda: uid() is None)), copier.text())
+            code = copier.end(signal.SIGTERM)
+            run.check("copier ends with SIGTERM", code == 0, f"exit code {code}\n" + copier.text())
+        cluster.call("DELETE", maps + "/settings")
+        run.check("map_watch sees it deleted", bool(watch.wait_text("deleted default/settings")), watch.text())
+    with Background(run.program("flags_greeter", *flags, "--text=Good morning"), os.path.join(work, "flags.log")) as program:
+        run.check("flags_greeter greets", bool(program.wait_text("Good morning default")), program.text())
+    run.expect("flags_greeter", "--workers=0", code=2, err=["greeter: --workers: expected a number from 1 to 100"])
+    with Background(run.program("http_service", *flags), os.path.join(work, "http_service.log")) as program:
+        labels = {"app": "hello"}
+        pods = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}
+        cluster.call("POST", "/apis/apps/v1/namespaces/default/deployments",
+                     {"metadata": {"name": "hello"}, "spec": {"selector": {"matchLabels": labels}, "template": pods}})
+        run.check("http_service creates a Service", bool(program.wait_text("default/hello: 1 created")), program.text())
+    cluster.call("DELETE", "/apis/apps/v1/namespaces/default/deployments/hello")
+    run.expect("backup", has=["makes a backup"])
+    run.expect("podtop", "--help", has=["usage: podtop", "--wide"])
+    run.expect("podtop", "--wide")
+
+
 MANIFEST = """apiVersion: v1
 kind: Pod
 metadata: {name: web, namespace: default}
@@ -204,7 +295,7 @@ spec: {containers: [{name: web, image: nginx}]}
 
 
 def main():
-    kubexx, examples, find = sys.argv[1:]
+    kubexx, *folders, find = sys.argv[1:]
     failures = 0
     with tempfile.TemporaryDirectory() as work:
         kubeconfig = os.path.join(work, "embedded.kubeconfig")
@@ -217,7 +308,7 @@ def main():
                 print("kubexx apiserver did not start:", server.text())
                 return 1
             print("kubexx apiserver:")
-            run = Run(examples, kubeconfig)
+            run = Run(folders, kubeconfig)
             scenario(run, work, False)
             failures += run.failures
 
@@ -230,7 +321,7 @@ def main():
                 print("kubexx control-plane did not start:", plane.text())
                 return 1
             print("kubexx control-plane:")
-            run = Run(examples, kubeconfig)
+            run = Run(folders, kubeconfig)
             scenario(run, work, True)
             failures += run.failures
     print(f"{failures} failures")

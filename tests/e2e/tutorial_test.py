@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The programs of docs/tutorial.md, step by step, against `kubexx apiserver`.
 
-    tutorial_test.py KUBEXX EXAMPLES_FOLDER
+    tutorial_test.py KUBEXX DOCS_FOLDER
 """
 
 import json
@@ -28,8 +28,8 @@ def deployment(name, port):
 
 
 class Tutorial:
-    def __init__(self, url, kubeconfig, examples, work):
-        self.url, self.kubeconfig, self.examples, self.work = url, kubeconfig, examples, work
+    def __init__(self, url, kubeconfig, docs, work):
+        self.url, self.kubeconfig, self.docs, self.work = url, kubeconfig, docs, work
         self.failures = 0
 
     def ask(self, method, path, body=None, content="application/json"):
@@ -48,7 +48,7 @@ class Tutorial:
         return self.ask("PATCH", path, body, "application/merge-patch+json")
 
     def start(self, step, *flags):
-        command = [os.path.join(self.examples, "tutorial_" + step), "--kubeconfig", self.kubeconfig, *flags]
+        command = [os.path.join(self.docs, "tutorial_" + step), "--kubeconfig", self.kubeconfig, *flags]
         return Background(command, os.path.join(self.work, step + ".log"))
 
     def check(self, what, good, said=""):
@@ -71,7 +71,7 @@ def steps(t):
         t.sees(program, "default/web: 2 replicas")
         t.check("list ends", program.process.wait(PATIENCE) == 0, program.text())
     with t.start("watch") as program:
-        t.sees(program, r"(?s)added default/web.*that is all: 1")
+        t.sees(program, r"(?s)added default/web.*synced: 1")
         t.ask("POST", DEPLOYMENTS, deployment("other", 80))
         t.patch(DEPLOYMENTS + "/other", {"spec": {"replicas": 3}})
         t.ask("DELETE", DEPLOYMENTS + "/other")
@@ -84,7 +84,7 @@ def steps(t):
         t.ask("POST", DEPLOYMENTS, deployment("other", 80))
         t.sees(program, "default/other wants 2 replicas")
         t.ask("DELETE", DEPLOYMENTS + "/other")
-        t.sees(program, "default/other is gone")
+        t.sees(program, "default/other was deleted")
         t.ends(program)
     flags = ["--health-probe-bind-address=0"]
     with t.start("service", *flags) as program:
@@ -107,7 +107,7 @@ def restart(t, server, command):
     """Kills the server under an informer, and starts it again."""
     t.ask("POST", DEPLOYMENTS, deployment("before", 80))
     with t.start("watch") as program:
-        t.sees(program, r"(?s)added default/before.*that is all")
+        t.sees(program, r"(?s)added default/before.*synced")
         server.end(signal.SIGKILL)
         with Background(command, os.path.join(t.work, "again.log")) as again:
             t.check("the server is ready again", again.wait_text("is ready at"), again.text())
@@ -118,7 +118,7 @@ def restart(t, server, command):
 
 
 def main():
-    kubexx, examples = sys.argv[1:]
+    kubexx, docs = sys.argv[1:]
     with tempfile.TemporaryDirectory() as work:
         kubeconfig = os.path.join(work, "kubeconfig")
         command = [kubexx, "apiserver", "--http", "--data-dir", os.path.join(work, "data")]
@@ -127,7 +127,7 @@ def main():
                 print("kubexx apiserver did not start:", server.text())
                 return 1
             url = re.search(r"http://[\d.:]+", server.text())[0]
-            tutorial = Tutorial(url, kubeconfig, examples, work)
+            tutorial = Tutorial(url, kubeconfig, docs, work)
             steps(tutorial)
             restart(tutorial, server, command)
     print(f"{tutorial.failures} failures")
