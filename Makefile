@@ -14,8 +14,10 @@ PODS ?= 20000
 UPDATES ?= 5000
 ROUNDS ?= 3
 COUNT ?= 2000
+# BASELINE: a release build of an earlier commit, to compare with.
 KEEP ?=
 WORK ?=
+BASELINE ?=
 # Of `make demo`: embedded or real.
 CLUSTER ?= embedded
 
@@ -100,12 +102,12 @@ bench: deps  ## build and run the benchmarks (BENCH=<part of a name>)
 	@$(call build,release)
 	@scripts/run-benchmarks $(BUILD)/release "$(BENCH)"
 
-bench-peers: deps newest-control-plane  ## informers and controllers beside client-go's and kube-rs' on a real control plane (PODS=20000 UPDATES=5000 ROUNDS=3 KEEP=<folder> WORK=reconcile)
+bench-peers: deps newest-control-plane  ## informers and controllers beside client-go's and kube-rs' on a real control plane (PODS=20000 UPDATES=5000 ROUNDS=3 KEEP=<folder> WORK=reconcile BASELINE=<build>)
 	@$(call configure,release)
 	@$(call build,release) --target kubexx peers_informer peers_load peers_reconcile peers_widgets
 	@scripts/build-peers > /dev/null || true
 	@python3 -B bench/peers/run.py --build $(BUILD)/release --out $(BUILD)/bench --pods $(PODS) --updates $(UPDATES) --rounds $(ROUNDS) \
-	  $(if $(KEEP),--keep $(KEEP)) $(if $(WORK),--work $(WORK))
+	  $(if $(KEEP),--keep $(KEEP)) $(if $(WORK),--work $(WORK)) $(if $(BASELINE),--baseline $(BASELINE))
 
 bench-auto-expose: deps newest-control-plane  ## auto-expose beside the same job in controller-runtime, on a real control plane (COUNT=2000 ROUNDS=3)
 	@$(call configure,release)

@@ -8,15 +8,15 @@
 namespace kube::bench {
 
 struct Target {
-  std::string url;
-  std::string ca_pem;
-  std::string token;
-  std::string certificate_pem, key_pem;
+  std::string url{};
+  std::string ca_pem{};
+  std::string token{};
+  std::string certificate_pem{}, key_pem{};
 };
 
 struct Request {
   std::string method = "GET";
-  std::string path;
+  std::string path{};
   std::string body = {};
 };
 

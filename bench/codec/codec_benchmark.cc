@@ -22,13 +22,14 @@ namespace {
 std::uint64_t allocations = 0;  // the benchmark has one thread
 }
 
-void* operator new(std::size_t n) {
+[[gnu::noinline]] void* operator new(std::size_t n) {
   ++allocations;
   if (void* p = std::malloc(n)) return p;
   throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+// None of the three is inlined: GCC would see malloc() beside operator delete, and free() beside operator new, and report a mismatch.
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace kube::bench {
 namespace {

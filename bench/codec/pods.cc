@@ -14,8 +14,8 @@ Container MakeContainer(const std::string& app, int d, const char* name) {
   c.name = name;
   c.image = fmt::format("registry.example.com/team-{:02}/{}-{}:v1.{}.0@sha256:{:064x}", d % 20, app, name, d % 50, d);
   c.args = {"--port=8080", "--log-level=info", String("--config=/etc/" + app + "/config.yaml")};
-  c.ports = {ContainerPort{.name = "http", .protocol = "TCP", .container_port = 8080},
-             ContainerPort{.name = "metrics", .protocol = "TCP", .container_port = 9090}};
+  c.ports = {ContainerPort{.name = "http", .container_port = 8080, .protocol = "TCP"},
+             ContainerPort{.name = "metrics", .container_port = 9090, .protocol = "TCP"}};
   EnvVar pod_name{.name = "POD_NAME"};
   pod_name.value_from.Mutable().field_ref = ObjectFieldSelector{.api_version = "v1", .field_path = "metadata.name"};
   EnvVar database{.name = "DATABASE_URL"};
@@ -25,8 +25,8 @@ Container MakeContainer(const std::string& app, int d, const char* name) {
   c.resources.requests = {{"cpu", quantity("250m")}, {"memory", quantity("512Mi")}};
   c.resources.limits = {{"cpu", quantity("1")}, {"memory", quantity("1Gi")}};
   c.volume_mounts = {
-      VolumeMount{.name = "config", .mount_path = String("/etc/" + app), .read_only = true},
-      VolumeMount{.name = "kube-api-access-x", .mount_path = "/var/run/secrets/kubernetes.io/serviceaccount", .read_only = true}};
+      VolumeMount{.name = "config", .read_only = true, .mount_path = String("/etc/" + app)},
+      VolumeMount{.name = "kube-api-access-x", .read_only = true, .mount_path = "/var/run/secrets/kubernetes.io/serviceaccount"}};
   auto probe = [](const char* path, int period) {
     Probe p;
     p.http_get = HTTPGetAction{.path = path, .port = "http", .scheme = "HTTP"};

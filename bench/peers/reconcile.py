@@ -10,10 +10,10 @@ HERE = Path(__file__).resolve().parent
 VARIANTS = ["reconcile", "reconcile-desired-state"]
 
 
-def find_programs(build: Path, cache: Path) -> dict[str, list[str]]:
+def find_programs(builds: dict[str, Path], cache: Path) -> dict[str, list[str]]:
     """The column of client-go has controller-runtime, which stands on it."""
     return {
-        "kubexx": [str(build / "bench/peers/peers_reconcile")],
+        **{side: [str(build / "bench/peers/peers_reconcile")] for side, build in builds.items()},
         "client-go": [str(cache / "controller-runtime")],
         "kube-rs": [str(cache / "kube-rs"), "reconcile"],
     }

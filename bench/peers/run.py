@@ -23,7 +23,8 @@ from pathlib import Path
 import reconcile
 
 HERE = Path(__file__).resolve().parent
-SIDES = ["kubexx", "client-go", "kube-rs"]
+SIDES = ["kubexx", "baseline", "client-go", "kube-rs"]
+OURS = SIDES[:2]
 
 
 @dataclass(frozen=True)
@@ -275,7 +276,7 @@ class Bench:
             for variant in VARIANTS:
                 if self.args.variants and variant.name not in self.args.variants:
                     continue
-                sides = [side for side in SIDES if side in self.programs and (side == "kubexx" or not variant.quick)]
+                sides = [side for side in SIDES if side in self.programs and (side in OURS or not variant.quick)]
                 if not sides:
                     continue
                 turn = number % len(sides)
@@ -295,7 +296,7 @@ class Bench:
         for number in range(args.rounds):
             turn = number % len(sides)
             for side in sides[turn:] + sides[:turn]:
-                for variant in reconcile.VARIANTS if side == "kubexx" else reconcile.VARIANTS[:1]:
+                for variant in reconcile.VARIANTS if side in OURS else reconcile.VARIANTS[:1]:
                     if args.variants and variant not in args.variants:
                         continue
                     sample = work.run(Program, self.reconcilers[side], side, variant)
@@ -303,10 +304,13 @@ class Bench:
                     say(f"round {number + 1} {variant:18} {side:10} {sample['cpu']:7.2f} s CPU, {sample['wall']:6.2f} s, {sample['rss'] / 1e6:6.1f} MB, "
                         f"peak {sample['peak'] / 1e6:6.1f} MB, {sample['requests']} requests")
 
+    def values(self, side: str, row: Row) -> list[float]:
+        variant = row.peers if row.peers and side not in OURS else row.variant
+        return [s[row.figure] * row.scale for s in self.samples.get((side, variant), []) if row.figure in s]
+
     def median(self, side: str, row: Row) -> float | None:
-        variant = row.peers if row.peers and side != "kubexx" else row.variant
-        values = [s[row.figure] for s in self.samples.get((side, variant), []) if row.figure in s]
-        return statistics.median(values) * row.scale if values else None
+        values = self.values(side, row)
+        return statistics.median(values) if values else None
 
 
 def read_times(path: Path) -> dict[int, int]:
@@ -345,6 +349,24 @@ def table(rows: list[tuple[Row, dict]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def comparison(bench: Bench) -> str:
+    """This build beside the earlier one of --baseline. "worse" means: by more than 5 %, and outside the range of the earlier build's rounds."""
+    lines = ["| | unit | baseline (range) | this build (range) | change | |", "|---|---|--:|--:|--:|---|"]
+    for row in ROWS:
+        before, after = bench.values("baseline", row), bench.values("kubexx", row)
+        if not before or not after:
+            continue
+        old, new = statistics.median(before), statistics.median(after)
+        change = (new - old) / old * 100 if old else 0.0
+        if row.more_is_better:
+            worse = change < -5 and new < min(before)
+        else:
+            worse = change > 5 and new > max(before)
+        cells = [f"{number(middle)} ({number(min(all_))}..{number(max(all_))})" for middle, all_ in ((old, before), (new, after))]
+        lines.append(f"| {row.name} | {row.unit} | {cells[0]} | {cells[1]} | {change:+.1f} % | {'worse' if worse else ''} |")
+    return "\n".join(lines) + "\n"
+
+
 def machine() -> str:
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.machine())
     return f"{os.cpu_count()} x {model}"
@@ -371,6 +393,8 @@ def write(bench: Bench, out: Path, reasons: dict[str, str]) -> str:
     if not complete:
         text += f"The run was ended early: {bench.args.rounds} rounds were asked for, and some lines have fewer than others.\n"
     text += "\n" + table(rows)
+    if bench.args.baseline:
+        text += "\n" + comparison(bench)
     if "informer" in bench.args.work:
         text += "\nkube-rs has no protobuf: its figures in the lines of protobuf are of the same pods in JSON.\n"
     if "reconcile" in bench.args.work:
@@ -385,9 +409,13 @@ def peers_folder() -> Path:
     return Path(os.environ.get("KUBEXX_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubexx") / "peers"
 
 
+def our_builds(args: argparse.Namespace) -> dict[str, Path]:
+    return {"kubexx": args.build} | ({"baseline": args.baseline} if args.baseline else {})
+
+
 def informer_programs(args: argparse.Namespace) -> dict[str, list[str]]:
     return {
-        "kubexx": [str(args.build / "bench/peers/peers_informer")],
+        **{side: [str(build / "bench/peers/peers_informer")] for side, build in our_builds(args).items()},
         "client-go": [str(peers_folder() / "client-go"), "informer"],
         "kube-rs": [str(peers_folder() / "kube-rs")],
     }
@@ -399,7 +427,7 @@ def find_programs(args: argparse.Namespace, all_programs: dict[str, list[str]]) 
         if args.only and side not in args.only:
             reasons[side] = "not asked for"
         elif not os.access(argv[0], os.X_OK):
-            reasons[side] = f"there is no program {argv[0]}" if side == "kubexx" else "it was not built; scripts/build-peers says why"
+            reasons[side] = f"there is no program {argv[0]}" if side in OURS else "it was not built; scripts/build-peers says why"
         else:
             programs[side] = argv
     return programs, reasons
@@ -408,6 +436,7 @@ def find_programs(args: argparse.Namespace, all_programs: dict[str, list[str]]) 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=Path("build/release"), help="the folder of a release build (default build/release)")
+    parser.add_argument("--baseline", type=Path, help="the release build of an earlier commit, measured beside --build and compared with it")
     parser.add_argument("--out", type=Path, default=Path("build/bench"), help="where peers.json and peers.md go (default build/bench)")
     parser.add_argument("--pods", type=int, default=20000, help="how many objects of each kind (default 20000)")
     parser.add_argument("--updates", type=int, default=5000, help="how many updates; half at --rate, half at once (default 5000)")
@@ -428,7 +457,7 @@ def main() -> int:
         parser.error("--pods, --rounds, --rate, --calm-updates and --calm-rate are at least 1, --updates is 0 or at least 2")
 
     programs, reasons = find_programs(args, informer_programs(args)) if "informer" in args.work else ({}, {})
-    reconcilers, missing = find_programs(args, reconcile.find_programs(args.build, peers_folder())) if "reconcile" in args.work else ({}, {})
+    reconcilers, missing = find_programs(args, reconcile.find_programs(our_builds(args), peers_folder())) if "reconcile" in args.work else ({}, {})
     reasons |= missing
     for side, reason in reasons.items():
         say(f"{side}: {reason}; its column stays empty")

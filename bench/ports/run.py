@@ -9,6 +9,7 @@ auto-expose. Attackers have eight addresses from 127.0.0.2 on, so that the limit
 """
 
 import argparse
+import http.client
 import os
 import re
 import signal
@@ -69,7 +70,7 @@ def scrape(port, token):
         with urllib.request.urlopen(request, timeout=10, context=trusting) as answer:
             answer.read()
             return time.monotonic() - begin if answer.status == 200 else None
-    except OSError:
+    except (OSError, http.client.HTTPException):
         return None
 
 
@@ -87,15 +88,20 @@ def attack(build, work, name, seconds, kubeconfig, token):
                 attackers.append(Child(os.path.join(build, "bench", "ports", "bench_ports_attacker"), str(port), name, f"--peers={PEERS}",
                                        *more, out=subprocess.PIPE))
             for one in attackers:
-                one.process.stdout.readline()
+                if not one.process.stdout.readline().startswith("ready"):
+                    sys.exit(f"bench-ports: the attack {name} did not start")
             times, failed, end = [], 0, time.monotonic() + seconds
             while time.monotonic() < end:
+                if victim.poll() is not None:
+                    sys.exit(f"bench-ports: auto-expose ended with code {victim.returncode} during the attack {name}")
                 took = scrape(metrics, token)
                 if took is None:
                     failed += 1
                 else:
                     times.append(took)
                 time.sleep(0.05)
+            if any(one.process.poll() is not None for one in attackers):
+                sys.exit(f"bench-ports: the attack {name} ended early")
         finally:
             for one in attackers:
                 one.__exit__()
@@ -116,6 +122,8 @@ def main():
         kubeconfig = os.path.join(work, "kubeconfig")
         with Child(os.path.join(arguments.build, "apps", "kubexx", "kubexx"), "apiserver", "--kubeconfig-out", kubeconfig) as server:
             wait_for("a kubeconfig", lambda: os.path.exists(kubeconfig) and os.path.getsize(kubeconfig) or server.poll() is not None)
+            if server.poll() is not None:
+                sys.exit(f"bench-ports: the embedded server ended with code {server.returncode}")
             with open(kubeconfig, encoding="utf-8") as f:
                 found = re.search(r"^\s*token: \"?([^\s\"]+)", f.read(), re.M)
             if not found:

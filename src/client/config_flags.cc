@@ -114,7 +114,12 @@ int ConfigFlags::RunBody(int argc, const char* const* argv, const Context& ctx, 
     if (Result<void> parsed = Parse(argc, argv); !parsed) return parsed.error();
     const Result<Client> client = NewClient();
     if (!client) return client.error();
-    Result<int> code = body(ctx, *client);
+    Result<int> code = 0;
+    try {
+      code = body(ctx, *client);
+    } catch (const ErrorException& e) {  // Result::value(): the same as returning that error
+      code = e.error();
+    }
     if (!code && ctx.stopped() && IsCancelled(code.error())) return 0;  // it was asked to stop, and did
     return code;
   };

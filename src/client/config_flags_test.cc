@@ -255,6 +255,15 @@ TEST(ConfigFlagsRunTest, AStopThatWasAskedForIsNoError) {
   const auto cancelled = [](const Context&, const Client&) -> Result<void> { return Error::Cancelled("stopped"); };
   EXPECT_EQ(RunPodtop({"--master=http://127.0.0.1:1"}, cancelled, ctx).code, 0);
   EXPECT_EQ(RunPodtop({"--master=http://127.0.0.1:1"}, cancelled).code, 1);
+  const auto thrown = [](const Context&, const Client&) { Result<void>(Error::Cancelled("stopped")).value(); };
+  EXPECT_EQ(RunPodtop({"--master=http://127.0.0.1:1"}, thrown, ctx).code, 0);
+  EXPECT_EQ(RunPodtop({"--master=http://127.0.0.1:1"}, thrown).code, 1);
+}
+
+TEST(ConfigFlagsRunTest, ABodyMayReturnNothing) {
+  const Ran ran = RunPodtop({"--master=http://127.0.0.1:1"}, [](const Context&, const Client&) {});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.err, "");
 }
 
 }  // namespace

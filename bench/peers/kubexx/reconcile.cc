@@ -169,6 +169,7 @@ int Main(int argc, char** argv) {
       manager.Add(ControllerFor<Widget>("widgets")
                       .For({.when = GenerationChanged()})
                       .Owns<ConfigMap>()
+                      .MayWriteStatus()
                       .Workers(workers)
                       .Reconcile([&](const Context& ctx, const Request& request) { return reconciler.Reconcile(ctx, request); }));
   if (!added) Fail(added.error().ToString());

@@ -12,7 +12,7 @@
 //       .or_else([](const Error& e) -> Result<Node> { return IsNotFound(e) ? Result<Node>(Node{}) : e; });
 //
 // A subset of std::expected's names plus ok(), so that it can become std::expected one day. Programs that prefer exceptions
-// call value(), which throws ErrorException.
+// call value(), which throws ErrorException; kube::Main, ConfigFlags::Run and controllers treat it like a returned error.
 #pragma once
 
 #include <optional>

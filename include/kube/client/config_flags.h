@@ -4,11 +4,9 @@
 //     bool wide = false;
 //     kube::ConfigFlags flags("podtop");                                   // --kubeconfig, --context, --namespace ...
 //     flags.Add("wide", &wide, "print more columns");                      // the program's own, see kube/config/flags.h
-//     return flags.Run(argc, argv, [&](const Context& ctx, const Client& client) -> Result<void> {
-//       const Result<ObjectList<Pod>> pods = client.List<Pod>(ctx);
-//       if (!pods) return pods.error();                                    // "podtop: list pods: ...", exit code 1
+//     return flags.Run(argc, argv, [&](const Context& ctx, const Client& client) {
+//       const ObjectList<Pod> pods = client.List<Pod>(ctx).value();        // on failure: "podtop: list pods: ...", exit code 1
 //       ...
-//       return {};
 //     });
 //   }
 #pragma once
@@ -51,19 +49,21 @@ class KUBE_EXPORT ConfigFlags : private FlagSet {
   using FlagSet::Usage;
   using FlagSet::Version;
 
-  // Parses the command line, connects and calls `body(const Context&, const Client&)`, whose result is a Result<void> or, with an exit
-  // code, a Result<int>. Returns the exit code: 0; 2 for a command line that makes no sense; 1 for any other error, with a message on
-  // standard error. Answers --help and --version. SIGINT and SIGTERM stop the context; a body that then returns a cancelled error counts as
-  // success.
+  // Parses the command line, connects and calls `body(const Context&, const Client&)`, which returns nothing, a Result<void>, or a
+  // Result<int> to choose the exit code. Returns the exit code: 0; 2 for a command line that makes no sense; 1 for any other error, with a
+  // message on standard error. An error that the body throws (Result::value()) counts as if it had been returned. Answers --help and
+  // --version. SIGINT and SIGTERM stop the context; a body that then ends with a cancelled error counts as success.
   template <typename Body>
   int Run(int argc, const char* const* argv, Body body, const Context& ctx = SignalContext()) {
     return RunBody(argc, argv, ctx, [&body](const Context& context, const Client& client) -> Result<int> {
-      auto done = body(context, client);
-      if constexpr (std::is_same_v<decltype(done), Result<void>>) {
-        if (!done) return done.error();
+      using Returned = std::invoke_result_t<Body&, const Context&, const Client&>;
+      if constexpr (std::is_void_v<Returned>) {
+        body(context, client);
         return 0;
+      } else if constexpr (std::is_same_v<Returned, Result<void>>) {
+        return body(context, client).transform([] { return 0; });
       } else {
-        return done;
+        return body(context, client);
       }
     });
   }

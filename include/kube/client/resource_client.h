@@ -32,6 +32,7 @@
 #include "kube/meta/dynamic_object.h"
 #include "kube/meta/gvk.h"
 #include "kube/meta/object_key.h"
+#include "kube/meta/object_traits.h"
 #include "kube/meta/resource.h"
 #include "kube/value/list.h"
 
@@ -78,6 +79,17 @@ struct ResourceTarget {
   std::optional<bool> namespaced{};
 };
 
+// `gvr` is for types that do not name a resource themselves: DynamicObject and PartialObjectMetadata.
+template <ObjectType T>
+ResourceTarget TargetOf(const Gvr& gvr) {
+  using Traits = ObjectTraits<T>;
+  return {.gvr = Traits::ResourceOfType(gvr),
+          .gvk = Traits::KindOfType(),
+          .type = Traits::kType,
+          .metadata_only = Traits::kMetadataOnly,
+          .namespaced = Traits::Namespaced()};
+}
+
 // The verbs without templates. `object` is a T or DynamicObject as `target.type` says; `list` an ObjectList of it.
 KUBE_EXPORT Result<void> GetObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
                                    std::string_view subresource, const GetOptions& options, void* object);
@@ -112,6 +124,9 @@ class ResourceClient {
       : core_(std::move(core)), target_(std::move(target)) {}
 
   const Gvr& gvr() const { return target_.gvr; }
+  // For helpers that work on objects whose type they do not know, with the functions above.
+  const internal::ClientCore& core() const { return *core_; }
+  const internal::ResourceTarget& target() const { return target_; }
 
   Result<T> Get(const Context& ctx, const ObjectKey& key, const GetOptions& options = {}) const {
     return Answer([&](void* t) { return internal::GetObject(*core_, ctx, target_, key, {}, options, t); });

@@ -33,15 +33,15 @@ namespace kube {
 
 // What goes with one request.
 struct Authorization {
-  SecretString header;             // the value of the Authorization header; empty: none
+  SecretString header{};           // the value of the Authorization header; empty: none
   Clock::TimePoint obtained_at{};  // when the credential was got
   std::uint64_t serial = 0;        // which one of its source's it is; for Rejected
 };
 
 // A client certificate and its key, PEM.
 struct ClientCertificate {
-  std::string certificate_pem;
-  SecretString key_pem;
+  std::string certificate_pem{};
+  SecretString key_pem{};
 };
 
 // Thread safety: all functions from many threads at once.
@@ -66,28 +66,28 @@ class KUBE_EXPORT CredentialSource {
 struct ExecPolicy {
   enum class Mode { kAllowAll, kDenyAll, kAllowlist };
   Mode mode = Mode::kAllowAll;
-  std::optional<std::vector<std::string>> allowlist;  // with kAllowlist, and only then; not empty
+  std::optional<std::vector<std::string>> allowlist{};  // with kAllowlist, and only then; not empty
 };
 
 // One HTTPS exchange with an OIDC issuer: config comes before the transport, so who makes credentials brings it along.
 struct OidcRequest {
-  std::string url;
-  SecretString form;           // POST of application/x-www-form-urlencoded; empty: GET
-  SecretString authorization;  // header; empty: none
-  std::string ca_pem;          // empty: the system's roots
+  std::string url{};
+  SecretString form{};           // POST of application/x-www-form-urlencoded; empty: GET
+  SecretString authorization{};  // header; empty: none
+  std::string ca_pem{};          // empty: the system's roots
 };
 struct OidcResponse {
   int code = 0;
-  std::string body;
+  std::string body{};
 };
 using OidcHttp = std::function<Result<OidcResponse>(const Context& ctx, const OidcRequest& request)>;
 
 struct CredentialOptions {
   // rest_client_exec_plugin_call_total {code,call_status}, rest_client_exec_plugin_policy_call_total {status},
   // rest_client_exec_plugin_ttl_seconds, rest_client_exec_plugin_certificate_rotation_age.
-  std::shared_ptr<MetricsSink> metrics;
-  ExecPolicy exec_policy;
-  OidcHttp oidc_http;  // without it, an OIDC token that has expired is an error
+  std::shared_ptr<MetricsSink> metrics{};
+  ExecPolicy exec_policy{};
+  OidcHttp oidc_http{};  // without it, an OIDC token that has expired is an error
 };
 
 // Token, token file, basic auth, exec plugin or OIDC, as the config says; one that gives nothing where it says nothing. A token, basic
@@ -104,10 +104,10 @@ KUBE_EXPORT Result<std::shared_ptr<CredentialSource>> MakeCredentials(const Clie
 struct TlsMaterial {
   std::uint64_t generation = 0;     // grows when the certificate or key changed: connections made with the old ones have to go
   std::uint64_t ca_generation = 0;  // grows when the CA changed: new connections only
-  std::string ca_pem;               // empty: the system's roots, unless `insecure`
+  std::string ca_pem{};             // empty: the system's roots, unless `insecure`
   bool trust_nothing = false;       // there is a CA file, and it is empty
-  std::shared_ptr<const ClientCertificate> certificate;  // null: none
-  std::string server_name;
+  std::shared_ptr<const ClientCertificate> certificate{};  // null: none
+  std::string server_name{};
   bool insecure = false;
 };
 

@@ -31,55 +31,55 @@
 namespace kube {
 
 struct KubeconfigCluster {
-  std::string server;
-  std::string tls_server_name;
+  std::string server{};
+  std::string tls_server_name{};
   bool insecure_skip_tls_verify = false;
-  std::string certificate_authority;       // a file
-  std::string certificate_authority_data;  // decoded: PEM
-  std::string proxy_url;
+  std::string certificate_authority{};       // a file
+  std::string certificate_authority_data{};  // decoded: PEM
+  std::string proxy_url{};
   bool disable_compression = false;
-  std::map<std::string, Value> extensions;
-  Value unknown;         // members that this build does not know
-  Value entry_unknown;   // the same beside `name` and `cluster`
-  std::string location;  // the file that it came from; never written
+  std::map<std::string, Value> extensions{};
+  Value unknown{};         // members that this build does not know
+  Value entry_unknown{};   // the same beside `name` and `cluster`
+  std::string location{};  // the file that it came from; never written
 };
 
 struct KubeconfigUser {
-  std::string client_certificate;       // a file
-  std::string client_certificate_data;  // decoded: PEM
-  std::string client_key;
-  SecretString client_key_data;
-  SecretString token;
-  std::string token_file;
-  ImpersonationConfig impersonate;
-  std::string username;
-  SecretString password;
-  std::optional<ExecConfig> exec;
-  std::optional<AuthProviderConfig> auth_provider;
-  std::map<std::string, Value> extensions;
-  Value unknown;
-  Value entry_unknown;
-  std::string location;
+  std::string client_certificate{};       // a file
+  std::string client_certificate_data{};  // decoded: PEM
+  std::string client_key{};
+  SecretString client_key_data{};
+  SecretString token{};
+  std::string token_file{};
+  ImpersonationConfig impersonate{};
+  std::string username{};
+  SecretString password{};
+  std::optional<ExecConfig> exec{};
+  std::optional<AuthProviderConfig> auth_provider{};
+  std::map<std::string, Value> extensions{};
+  Value unknown{};
+  Value entry_unknown{};
+  std::string location{};
 };
 
 struct KubeconfigContext {
-  std::string cluster;
-  std::string user;
-  std::string ns;
-  std::map<std::string, Value> extensions;
-  Value unknown;
-  Value entry_unknown;
-  std::string location;
+  std::string cluster{};
+  std::string user{};
+  std::string ns{};
+  std::map<std::string, Value> extensions{};
+  Value unknown{};
+  Value entry_unknown{};
+  std::string location{};
 };
 
 struct KUBE_EXPORT Kubeconfig {
-  std::map<std::string, KubeconfigCluster> clusters;
-  std::map<std::string, KubeconfigUser> users;
-  std::map<std::string, KubeconfigContext> contexts;
-  std::string current_context;
-  Value preferences;
-  std::map<std::string, Value> extensions;
-  Value unknown;
+  std::map<std::string, KubeconfigCluster> clusters{};
+  std::map<std::string, KubeconfigUser> users{};
+  std::map<std::string, KubeconfigContext> contexts{};
+  std::string current_context{};
+  Value preferences{};
+  std::map<std::string, Value> extensions{};
+  Value unknown{};
 
   // YAML or JSON. Empty text is an empty kubeconfig; two entries of one name are an error. `location` goes into the entries, and into
   // errors. Paths stay as they are.

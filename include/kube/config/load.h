@@ -29,26 +29,26 @@ namespace kube {
 
 // What to take from where. Empty members change nothing.
 struct LoadOptions {
-  std::string kubeconfig;  // this file and no other; it must exist
-  std::string context;     // instead of current-context
-  std::string cluster;     // instead of the context's
-  std::string user;
-  std::string master;  // the server's URL, instead of the cluster's
-  std::string ns;
-  std::string token;
-  std::string token_file;
-  std::string certificate_file, key_file, ca_file;
-  std::string tls_server_name;
-  std::string proxy_url;
-  std::string username, password;
-  std::optional<bool> insecure;
-  std::optional<bool> disable_compression;
+  std::string kubeconfig{};  // this file and no other; it must exist
+  std::string context{};     // instead of current-context
+  std::string cluster{};     // instead of the context's
+  std::string user{};
+  std::string master{};  // the server's URL, instead of the cluster's
+  std::string ns{};
+  std::string token{};
+  std::string token_file{};
+  std::string certificate_file{}, key_file{}, ca_file{};
+  std::string tls_server_name{};
+  std::string proxy_url{};
+  std::string username{}, password{};
+  std::optional<bool> insecure{};
+  std::optional<bool> disable_compression{};
   std::chrono::nanoseconds timeout{};
-  ImpersonationConfig impersonate;
+  ImpersonationConfig impersonate{};
   // False: a pod's service account is not looked for.
   bool allow_in_cluster = true;
   // The environment; empty: the process's. Tests pass their own.
-  std::function<std::optional<std::string>(const std::string& name)> getenv;
+  std::function<std::optional<std::string>(const std::string& name)> getenv{};
   // Where a pod's service account is mounted.
   std::string service_account_dir = "/var/run/secrets/kubernetes.io/serviceaccount";
 };

@@ -17,15 +17,15 @@ namespace kube::serve {
 
 // A certificate and its private key, both PEM. The key is a secret: it is never logged.
 struct KeyPair {
-  std::string certificate_pem;
-  std::string key_pem;
+  std::string certificate_pem{};
+  std::string key_pem{};
 };
 
 struct CertificateRequest {
-  std::string common_name;
-  std::vector<std::string> organizations;
-  std::vector<std::string> dns_names;
-  std::vector<std::string> addresses;  // IPv4 and IPv6
+  std::string common_name{};
+  std::vector<std::string> organizations{};
+  std::vector<std::string> dns_names{};
+  std::vector<std::string> addresses{};  // IPv4 and IPv6
   bool server = false;
   bool client = false;
   std::chrono::system_clock::time_point not_before = std::chrono::system_clock::now() - std::chrono::hours(1);
@@ -54,8 +54,8 @@ class KUBE_EXPORT CertificateAuthority {
 // A new private key (RSA 2048, PKCS 8) that service-account tokens can be signed with by RS256, and its public key, both PEM. Takes a
 // tenth of a second.
 struct SigningKey {
-  std::string private_pem;
-  std::string public_pem;
+  std::string private_pem{};
+  std::string public_pem{};
 };
 KUBE_EXPORT Result<SigningKey> CreateSigningKey();
 

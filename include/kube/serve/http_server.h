@@ -30,8 +30,8 @@
 namespace kube::serve {
 
 struct HttpHeader {
-  std::string name;  // lower case
-  std::string value;
+  std::string name{};  // lower case
+  std::string value{};
 };
 
 class KUBE_EXPORT HttpHeaders {
@@ -52,28 +52,28 @@ class KUBE_EXPORT HttpHeaders {
 
 // Who the client says it is, by a certificate that the server's client CA signed.
 struct ClientCertificate {
-  std::string common_name;
-  std::vector<std::string> organizations;
+  std::string common_name{};
+  std::vector<std::string> organizations{};
 };
 
 struct HttpRequest {
-  std::string method;  // "GET"
-  std::string path;    // as sent: still percent-encoded, without the query
-  std::string query;   // as sent, without '?'
-  HttpHeaders headers;
-  std::string body;
+  std::string method{};  // "GET"
+  std::string path{};    // as sent: still percent-encoded, without the query
+  std::string query{};   // as sent, without '?'
+  HttpHeaders headers{};
+  std::string body{};
   bool body_too_large = false;  // beyond HttpLimits::max_body_bytes; `body` is then empty
-  std::optional<ClientCertificate> client_certificate;
-  std::string peer;        // "127.0.0.1:51234"
-  std::string peer_group;  // the clients that limits take for one: "127.0.0.1", "2001:db8::/64"
+  std::optional<ClientCertificate> client_certificate{};
+  std::string peer{};        // "127.0.0.1:51234"
+  std::string peer_group{};  // the clients that limits take for one: "127.0.0.1", "2001:db8::/64"
   int http_major = 1;
 };
 
 struct HttpResponse {
   int status = 200;
   // content-length, date, connection and transfer-encoding are the server's own, and added. Control characters in values become blanks.
-  HttpHeaders headers;
-  std::string body;
+  HttpHeaders headers{};
+  std::string body{};
 };
 
 // The raw bytes of a connection that left HTTP (101 Switching Protocols): WebSocket and SPDY are spoken over it.
@@ -132,15 +132,15 @@ class KUBE_EXPORT HttpExchange {
 };
 
 struct HttpTlsOptions {
-  std::string certificate_pem;  // the chain, leaf first
-  std::string key_pem;
-  std::string client_ca_pem;  // empty: client certificates are not asked for. They are optional; a wrong one fails the handshake.
+  std::string certificate_pem{};  // the chain, leaf first
+  std::string key_pem{};
+  std::string client_ca_pem{};  // empty: client certificates are not asked for. They are optional; a wrong one fails the handshake.
 };
 
 struct HttpServerOptions {
   std::string address = "127.0.0.1";  // an IP address
   std::uint16_t port = 0;             // 0: a free one
-  std::optional<HttpTlsOptions> tls;
+  std::optional<HttpTlsOptions> tls{};
   TlsPolicy tls_policy{};  // also for certificates that SetTls brings
   int io_threads = 2;
   HttpLimits limits{};  // safe for health and metrics; HttpLimits::ForApi() for more

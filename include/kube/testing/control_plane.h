@@ -34,22 +34,22 @@
 namespace kube::testing {
 
 struct ControlPlaneOptions {
-  std::string version;  // "newest", "oldest" or "v1.X.Y" of those that are built; empty: KUBEBUILDER_ASSETS, else newest
-  std::string assets;   // a folder with the programs; goes before `version` and the environment
+  std::string version{};  // "newest", "oldest" or "v1.X.Y" of those that are built; empty: KUBEBUILDER_ASSETS, else newest
+  std::string assets{};   // a folder with the programs; goes before `version` and the environment
   bool controller_manager = false;
   // Without a controller manager nobody makes the service account `default` that this admission plugin puts into every pod, and pods
   // would be refused. Unset: on where the controller manager runs.
-  std::optional<bool> service_account_admission;
+  std::optional<bool> service_account_admission{};
   // A folder to keep: etcd's data, keys, logs. One that was used before is taken up again. Empty: a temporary one, removed at the end.
-  std::string data_dir;
-  std::string log_dir;                  // logs go here and are kept; empty: into the folder above
-  std::vector<std::string> etcd_flags;  // added at the end, so they win
-  std::vector<std::string> apiserver_flags;
-  std::vector<std::string> controller_manager_flags;
+  std::string data_dir{};
+  std::string log_dir{};                  // logs go here and are kept; empty: into the folder above
+  std::vector<std::string> etcd_flags{};  // added at the end, so they win
+  std::vector<std::string> apiserver_flags{};
+  std::vector<std::string> controller_manager_flags{};
   // Patience for a starved machine: a program that ends early is noticed at once.
   std::chrono::milliseconds start_timeout = std::chrono::minutes(5);
   // A line for a person at each step; called on the thread that starts or restarts.
-  std::function<void(std::string_view)> progress;
+  std::function<void(std::string_view)> progress{};
 };
 
 // Thread safety: all functions may be called from any thread; those that start or end processes run one after another.

@@ -55,8 +55,8 @@ KUBE_EXPORT std::string EscapeHeaderKey(std::string_view key);
 // One Warning header of an answer (RFC 7234).
 struct ApiWarning {
   int code = 0;
-  std::string agent;
-  std::string text;
+  std::string agent{};
+  std::string text{};
 };
 // Called for every warning, from the thread that made the request. Must not throw.
 using WarningHandler = std::function<void(const ApiWarning& warning)>;

@@ -60,15 +60,15 @@ class KUBE_EXPORT HttpHeaders {
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string target;  // path and query, escaped: "/api/v1/pods?limit=500". Put behind the transport's base URL.
-  HttpHeaders headers;
-  std::string body;
+  std::string target{};  // path and query, escaped: "/api/v1/pods?limit=500". Put behind the transport's base URL.
+  HttpHeaders headers{};
+  std::string body{};
   // True: the answer comes as soon as its headers are there, with a BodyStream. False: with its whole body.
   bool streaming = false;
   // What the request does, in Kubernetes' words: "get", "list", "watch", "create"... For metrics, logs and the rules of retries.
-  std::string verb;
+  std::string verb{};
   // The path with names masked: "/api/v1/namespaces/{namespace}/pods/{name}". For metrics; never sent.
-  std::string url_template;
+  std::string url_template{};
   // How long the answer may take, retries and all, from the moment that the rate limit lets the request go. 0: as long as the context
   // says. WithRetry (decorators.h) sees to it; streaming requests have none.
   std::chrono::nanoseconds timeout{};
@@ -99,9 +99,9 @@ KUBE_EXPORT std::unique_ptr<BodyStream> MakeBodyStream(std::string text);
 struct HttpResponse {
   int code = 0;
   int http_major = 0;  // 1 or 2
-  HttpHeaders headers;
-  std::string body;                    // of a request that is not streaming
-  std::unique_ptr<BodyStream> stream;  // of one that is
+  HttpHeaders headers{};
+  std::string body{};                    // of a request that is not streaming
+  std::unique_ptr<BodyStream> stream{};  // of one that is
 };
 
 // A connection that left HTTP: what exec, attach and port-forward speak over.
@@ -124,9 +124,9 @@ class KUBE_EXPORT UpgradedConnection {
 // What an upgrade gave: the connection, or the answer of a server that refused (code is not 101).
 struct UpgradeResponse {
   int code = 0;
-  HttpHeaders headers;
-  std::string body;                                // of a refusal, at most 64 KiB
-  std::unique_ptr<UpgradedConnection> connection;  // null where it was refused
+  HttpHeaders headers{};
+  std::string body{};                                // of a refusal, at most 64 KiB
+  std::unique_ptr<UpgradedConnection> connection{};  // null where it was refused
 };
 
 }  // namespace kube

@@ -20,10 +20,10 @@
 namespace kube {
 
 struct HttpTransportOptions {
-  std::string base_url;            // with scheme; a path is put before every target
-  std::shared_ptr<TlsSource> tls;  // asked before each request; null: the system's roots
+  std::string base_url{};            // with scheme; a path is put before every target
+  std::shared_ptr<TlsSource> tls{};  // asked before each request; null: the system's roots
   // http, https or socks5. Empty: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say, by Go's rules.
-  std::string proxy_url;
+  std::string proxy_url{};
   bool disable_http2 = false;  // plain http:// is HTTP/1.1 always
   // A server that chose HTTP/1.1 is offered HTTP/2 again after so long, on a connection beside those in use.
   std::chrono::milliseconds http2_retry = std::chrono::seconds(30);
