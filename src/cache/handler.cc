@@ -144,8 +144,10 @@ Result<void> HandlerThread::WaitForSync(const Context& ctx) {
   if (Result<void> r = WaitUntil(ctx, mu_, synced_changed_, over); !r) {
     return r.error().WithContext("handler " + name_ + " has not been told everything yet");
   }
-  if (!synced_) return Error(ErrorKind::kClosed, "handler " + name_ + " was removed, or its informer has stopped");
-  return {};
+  if (synced_) return {};
+  // The context often stops the informer too, which may remove the handler first: the caller sees the cause.
+  if (Result<void> r = ctx.Check(); !r) return r.error().WithContext("handler " + name_ + " has not been told everything yet");
+  return Error(ErrorKind::kClosed, "handler " + name_ + " was removed, or its informer has stopped");
 }
 
 HandlerStatus HandlerThread::status() const {

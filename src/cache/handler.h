@@ -63,7 +63,7 @@ class HandlerThread {
   bool OnThread() const { return thread_id_.load() == std::this_thread::get_id() || assistant_.load() == std::this_thread::get_id(); }
 
   bool HasSynced() const;
-  // Errors: the context's, kClosed where it was removed.
+  // Errors: the context's if it has stopped, else kClosed if the handler was removed.
   Result<void> WaitForSync(const Context& ctx);
   HandlerStatus status() const;
 

@@ -136,6 +136,17 @@ TEST(HandlerThreadTest, WaitForSyncEndsWithRemoval) {
   handler->RemoveAndWait();  // or its thread may outlive main()
 }
 
+TEST(HandlerThreadTest, AStoppedContextIsTheCauseEvenIfTheHandlerWasRemovedFirst) {
+  const std::shared_ptr<HandlerThread> handler = Start({});
+  const auto [ctx, cancel] = Context::Background().WithCancel();
+  cancel.Cancel();
+  handler->Remove();
+  const Result<void> waited = handler->WaitForSync(ctx);
+  ASSERT_FALSE(waited);
+  EXPECT_TRUE(IsCancelled(waited.error())) << waited.error().ToString();
+  handler->RemoveAndWait();
+}
+
 TEST(HandlerThreadTest, AHandlerThatThrowsIsCountedAndGoesOn) {
   Log log;
   Handler handler = log.Recorder();

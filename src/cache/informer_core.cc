@@ -428,8 +428,9 @@ Result<void> InformerCore::WaitForSync(const Context& ctx) {
       seen_mu_.AssertHeld();
       return synced_ || over_;
     };
-    const Result<void> waited = WaitUntil(ctx, seen_mu_, seen_changed_, done);
+    Result<void> waited = WaitUntil(ctx, seen_mu_, seen_changed_, done);
     if (waited && synced_) return {};
+    if (waited) waited = ctx.Check();  // the context often stops the informer too: the caller sees the cause
     if (waited) return Error(ErrorKind::kClosed, what_ + ": the informer has stopped before its cache was complete");
     lock.Unlock();
     return waited.error().WithContext("the cache of " + Describe() + " is not complete yet");
@@ -521,9 +522,10 @@ Result<void> InformerCore::WaitUntilSeen(const Context& ctx, const Awaited& awai
     return over_ || HasSeenLocked(awaited);
   };
   ++waiting_;
-  const Result<void> waited = WaitUntil(ctx, seen_mu_, seen_changed_, done);
+  Result<void> waited = WaitUntil(ctx, seen_mu_, seen_changed_, done);
   --waiting_;
   if (HasSeenLocked(awaited)) return {};
+  if (waited) waited = ctx.Check();  // as in WaitForSync
   if (waited) return Error(ErrorKind::kClosed, what_ + ": the informer has stopped");
   if (awaited.deletion != Awaited::Deletion::kNone) {
     return waited.error().WithContext(what_ + ": the deletion of " + awaited.key.ToString() + " has not been seen yet");

@@ -285,6 +285,15 @@ TEST_F(InformerTest, AStoppedOneNeverStartsAgain) {
   EXPECT_THAT(source_->requests(), IsEmpty());
 }
 
+TEST_F(InformerTest, AStoppedContextIsTheCauseEvenIfTheInformerStoppedFirst) {
+  SharedInformer<Pod> pods = Make();
+  cancel_.Cancel();
+  pods.Stop();
+  const Result<void> synced = pods.WaitForSync(ctx_);
+  ASSERT_FALSE(synced);
+  EXPECT_TRUE(IsCancelled(synced.error())) << synced.error().ToString();
+}
+
 TEST_F(InformerTest, NeverStartedIsFine) {
   SharedInformer<Pod> pods = Make();
   const Result<HandlerRegistration> registration = pods.AddEventHandler({});
