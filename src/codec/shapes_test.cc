@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "codec/interner_test_util.h"
 #include "kube/codec/diff.h"
 #include "kube/codec/field_selection.h"
 #include "kube/codec/footprint.h"
@@ -230,17 +231,20 @@ TEST(ShapesTest, AnInternerSharesInnerParts) {
   List<Shapes> all;
   for (int i = 0; i < 4; ++i) all.push_back(FromJson<Shapes>(text, {.interner = &interner}).value());
   for (const Shapes& shapes : std::as_const(all)) EXPECT_EQ(shapes, All());
-  EXPECT_TRUE(std::as_const(all)[2].routes.SharesWith(std::as_const(all)[3].routes));
-  EXPECT_TRUE(std::as_const(all)[2].rules.SharesWith(std::as_const(all)[3].rules));
+  const auto decode = [&] { return FromJson<Shapes>(text, {.interner = &interner}).value(); };
+  EXPECT_TRUE(SharedBySome(decode, [](const Shapes& a, const Shapes& b) { return a.routes.SharesWith(b.routes); }));
+  EXPECT_TRUE(SharedBySome(decode, [](const Shapes& a, const Shapes& b) { return a.rules.SharesWith(b.rules); }));
   // A part inside of another is found where it stands elsewhere.
-  const auto one =
-      FromJson<Shapes>(R"({"routes": {"p": ["a text that is long enough to be looked up, one", "two"]}})", {.interner = &interner});
-  const auto two =
-      FromJson<Shapes>(R"({"routes": {"q": ["a text that is long enough to be looked up, one", "two"]}})", {.interner = &interner});
-  const auto three =
-      FromJson<Shapes>(R"({"routes": {"r": ["a text that is long enough to be looked up, one", "two"]}})", {.interner = &interner});
-  ASSERT_TRUE(one.ok() && two.ok() && three.ok());
-  EXPECT_TRUE(std::as_const(*two).routes["q"].SharesWith(std::as_const(*three).routes["r"]));
+  int keys = 0;
+  const auto decode_inside_of_another = [&] {
+    const std::string key = std::to_string(++keys);
+    return FromJson<Shapes>(R"({"routes": {")" + key + R"(": ["a text that is long enough to be looked up, one", "two"]}})",
+                            {.interner = &interner})
+        .value();
+  };
+  EXPECT_TRUE(SharedBySome(decode_inside_of_another, [](const Shapes& a, const Shapes& b) {
+    return a.routes.begin()->value.SharesWith(b.routes.begin()->value);
+  }));
   Footprint memory;
   for (const Shapes& shapes : std::as_const(all)) memory.Add(shapes);
   EXPECT_LT(memory.real_bytes(), memory.logical_bytes());
