@@ -6,7 +6,7 @@
 
 #include "kube/base/thread.h"
 #include "kube/transport/http_transport.h"
-#include "transport/curl_test_util.h"
+#include "transport/http_transport_test_util.h"
 
 namespace kube::curl_test {
 namespace {

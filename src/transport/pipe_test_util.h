@@ -14,6 +14,7 @@
 
 #include "kube/base/context.h"
 #include "kube/base/mutex.h"
+#include "kube/base/wait_until.h"
 #include "kube/transport/http.h"
 #include "kube/transport/transport.h"
 #include "transport/websocket/websocket_frames.h"

@@ -10,6 +10,7 @@
 
 #include "kube/transport/decorators.h"
 #include "kube/transport/transport_errors.h"
+#include "transport/request_budget.h"
 #include "transport/text.h"
 #include "transport/throttled_log.h"
 #include "transport/url_backoff.h"
@@ -142,7 +143,10 @@ class RetryTransport : public Transport {
   }
 
   Result<void> Throttle(const Context& ctx, const HttpRequest& request, std::string_view why) {
-    RateLimiter* const limiter = request.limiter != nullptr ? request.limiter.get() : options_.limiter.get();
+    const std::shared_ptr<internal::RequestBudget> budget = ctx.Value<internal::RequestBudget>();
+    RateLimiter* const limiter = budget != nullptr            ? budget->limiter.get()
+                                 : request.limiter != nullptr ? request.limiter.get()
+                                                              : options_.limiter.get();
     if (limiter == nullptr) return {};
     const Clock::TimePoint start = ctx.clock()->Now();
     const Result<void> go = limiter->Wait(ctx);

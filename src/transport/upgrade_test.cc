@@ -8,8 +8,8 @@
 
 #include "kube/transport/http_transport.h"
 #include "kube/transport/transport_errors.h"
-#include "transport/curl/http_head.h"
-#include "transport/curl_test_util.h"
+#include "transport/http_transport_test_util.h"
+#include "transport/request/http_head.h"
 
 namespace kube::curl_test {
 namespace {

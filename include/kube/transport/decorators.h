@@ -18,9 +18,6 @@
 // Cost: a virtual call and a header or two for each request, and what is said at each.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +25,9 @@
 #include "kube/base/export.h"
 #include "kube/base/log.h"
 #include "kube/base/metrics.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/config/client_config.h"
 #include "kube/config/credentials.h"
 #include "kube/transport/rate_limiter.h"

@@ -14,10 +14,8 @@
 // Thread safety: of headers, requests and answers as of any plain struct.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +24,8 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

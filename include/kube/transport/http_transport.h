@@ -6,14 +6,14 @@
 // redirects are not followed.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_memory.h"
 #include "kube/config/credentials.h"
 #include "kube/transport/transport.h"
 

@@ -6,12 +6,11 @@
 // The limits of a ClientConfig become one of these; a program with needs of its own derives its own.
 #pragma once
 
-#include <memory>
-
 #include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

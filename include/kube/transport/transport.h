@@ -14,13 +14,13 @@
 // The real one is MakeHttpTransport (http_transport.h); the decorators that a Client is made of are in decorators.h.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <utility>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/transport/http.h"
 
 namespace kube {

@@ -11,11 +11,10 @@
 // they open can change anything. The permit is asked before such a session is opened, and again before each piece that is sent on it.
 #pragma once
 
-#include <memory>
-
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

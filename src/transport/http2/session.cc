@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "kube/transport/transport_errors.h"
-#include "transport/http2/body.h"
+#include "transport/request/body.h"
 
 namespace kube::internal {
 namespace {

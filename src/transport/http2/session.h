@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "kube/base/error.h"
-#include "transport/curl/call.h"
-#include "transport/curl/settings.h"
+#include "transport/request/call.h"
+#include "transport/request/settings.h"
 
 namespace kube::internal {
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "kube/base/wait_until.h"
 #include "kube/transport/transport_errors.h"
 
 namespace kube::internal {

@@ -4,9 +4,7 @@
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/event_fd.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
 
@@ -74,11 +73,10 @@ std::vector<Address> InTurn(std::vector<Address> addresses) {
 
 // Shared with the thread that asks, which cannot be stopped and may take longer than anybody waits.
 struct Dial::Lookup {
-  explicit Lookup(int fd) : done(fd) {}
   Mutex mu;
   bool finished KUBE_GUARDED_BY(mu) = false;
   std::vector<Address> addresses KUBE_GUARDED_BY(mu);
-  const Descriptor done;
+  const EventFd done;
 };
 
 Dial::Dial(std::shared_ptr<const Settings> settings, const TlsMaterial* material, SSL_CTX* context, TimePoint now,
@@ -100,8 +98,8 @@ Dial::Dial(std::shared_ptr<const Settings> settings, const TlsMaterial* material
 Dial::~Dial() = default;
 
 void Dial::StartLookup() {
-  auto lookup = std::make_shared<Lookup>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!Watch(lookup->done.get(), EPOLLIN, false)) {
+  auto lookup = std::make_shared<Lookup>();
+  if (!Watch(lookup->done.fd(), EPOLLIN, false)) {
     failure_.os_error = EMFILE;
     return;
   }
@@ -111,8 +109,7 @@ void Dial::StartLookup() {
       MutexLock lock(lookup->mu);
       lookup->finished = true;
       lookup->addresses = std::move(addresses);
-      const std::uint64_t one = 1;
-      (void)!write(lookup->done.get(), &one, sizeof one);
+      lookup->done.Set();
     }).Detach();
   } catch (const std::system_error& e) {  // the system gives no thread
     failure_.os_error = e.code().value();
@@ -126,18 +123,18 @@ bool Dial::FinishLookup() {
   MutexLock lock(lookup_->mu);
   if (!lookup_->finished) return false;
   addresses_ = InTurn(std::move(lookup_->addresses));
-  (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, lookup_->done.get(), nullptr);  // it would stay readable
+  (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, lookup_->done.fd(), nullptr);  // it would stay readable
   return true;
 }
 
 Dial::State Dial::Step(TimePoint now) {
-  if (failure_.code != CURLE_OK) return State::kFailed;
+  if (failure_.kind != FailureKind::kNone) return State::kFailed;
   if (epoll_.get() < 0) failure_.os_error = EMFILE;
-  if (now >= deadline_) return Fail(CURLE_OPERATION_TIMEDOUT, "");
+  if (now >= deadline_) return Fail(FailureKind::kTimeout, "");
   if (!FinishLookup()) return State::kUnderWay;
   lookup_.reset();
-  if (addresses_.empty() && failure_.os_error == 0) return Fail(CURLE_COULDNT_RESOLVE_HOST, "");
-  if (addresses_.empty() || epoll_.get() < 0) return Fail(CURLE_COULDNT_CONNECT, Text(static_cast<int>(failure_.os_error)));
+  if (addresses_.empty() && failure_.os_error == 0) return Fail(FailureKind::kUnknownHost, "");
+  if (addresses_.empty() || epoll_.get() < 0) return Fail(FailureKind::kConnect, Text(static_cast<int>(failure_.os_error)));
   if (ssl_ == nullptr) {
     if (const State connected = Connect(now); connected != State::kDone) return connected;
   }
@@ -176,11 +173,11 @@ Dial::State Dial::Connect(TimePoint now) {
   }
   if (socket_.get() < 0) {
     if (!attempts_.empty() || tried_ < addresses_.size()) return State::kUnderWay;
-    return Fail(CURLE_COULDNT_CONNECT, Text(static_cast<int>(failure_.os_error)));
+    return Fail(FailureKind::kConnect, Text(static_cast<int>(failure_.os_error)));
   }
   failure_.os_error = 0;
   ssl_ = MakeSsl(context_, socket_.get(), name_, verify_);
-  if (ssl_ == nullptr) return Fail(CURLE_SSL_CONNECT_ERROR, TakeSslError());
+  if (ssl_ == nullptr) return Fail(FailureKind::kTls, TakeSslError());
   return State::kDone;
 }
 
@@ -228,20 +225,20 @@ Dial::State Dial::Handshake() {
       return State::kUnderWay;
     case SSL_ERROR_SYSCALL:
       failure_.os_error = saved;
-      return Fail(CURLE_SSL_CONNECT_ERROR, saved == 0 ? "unexpected eof" : Text(saved));
+      return Fail(FailureKind::kTls, saved == 0 ? "unexpected eof" : Text(saved));
     default:
       break;
   }
   failure_.verify_result = SSL_get_verify_result(ssl_.get());
   if (verify_ && failure_.verify_result != X509_V_OK) {
     ERR_clear_error();
-    return Fail(CURLE_PEER_FAILED_VERIFICATION, X509_verify_cert_error_string(failure_.verify_result));
+    return Fail(FailureKind::kCertificate, X509_verify_cert_error_string(failure_.verify_result));
   }
-  return Fail(CURLE_SSL_CONNECT_ERROR, TakeSslError());
+  return Fail(FailureKind::kTls, TakeSslError());
 }
 
-Dial::State Dial::Fail(CURLcode code, std::string detail) {
-  failure_.code = code;
+Dial::State Dial::Fail(FailureKind kind, std::string detail) {
+  failure_.kind = kind;
   failure_.detail = std::move(detail);
   attempts_.clear();
   ssl_.reset();

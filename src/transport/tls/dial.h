@@ -20,7 +20,8 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "transport/curl/settings.h"
+#include "transport/request/failure.h"
+#include "transport/request/settings.h"
 #include "transport/tls/tls_socket.h"
 
 namespace kube::internal {
@@ -74,7 +75,7 @@ class Dial {
   bool Attempt(TimePoint now);
   bool Watch(int fd, std::uint32_t events, bool known);
   State Handshake();
-  State Fail(CURLcode code, std::string detail);
+  State Fail(FailureKind kind, std::string detail);
 
   const std::shared_ptr<const Settings> settings_;
   SSL_CTX* const context_;

@@ -20,8 +20,8 @@
 
 #include "kube/transport/http_transport.h"
 #include "transport/curl/libcurl.h"
-#include "transport/curl/settings.h"
-#include "transport/curl_test_util.h"
+#include "transport/http_transport_test_util.h"
+#include "transport/request/settings.h"
 #include "transport/tls/tls_socket.h"
 
 namespace kube::curl_test {
@@ -117,7 +117,7 @@ TEST_F(DialTest, WhereAllRefuseTheLastReasonIsTold) {
   const std::uint16_t port = UnusedPort();
   Dial dial(SettingsFor(port), &material_, context_.get(), std::chrono::steady_clock::now(), {Loopback(port), Loopback(port)});
   EXPECT_EQ(Finish(dial), Dial::State::kFailed);
-  EXPECT_EQ(dial.failure().code, CURLE_COULDNT_CONNECT);
+  EXPECT_EQ(dial.failure().kind, internal::FailureKind::kConnect);
   EXPECT_EQ(dial.failure().os_error, ECONNREFUSED);
 }
 
@@ -204,7 +204,7 @@ TEST(Contract12Tls, AKeyWithAPassphraseIsAnErrorAndNobodyIsAsked) {
   material.certificate = AsClient(locked);
   Failure failure;
   EXPECT_EQ(internal::MakeSslContext(&material, failure), nullptr);
-  EXPECT_EQ(failure.code, CURLE_SSL_CERTPROBLEM);
+  EXPECT_EQ(failure.kind, internal::FailureKind::kClientCertificate);
 }
 
 TEST(LibCurlTest, OneThatIsMissingOrAnotherLibraryIsToldSo) {

@@ -100,13 +100,15 @@ bool HasHostNames(X509* certificate) {
   return found;
 }
 
+static_assert(kNoHostNames == X509_V_ERR_APPLICATION_VERIFICATION);
+
 // Called for each certificate of the chain that was checked, the server's last.
 int CheckNames(int good, X509_STORE_CTX* chain) {
   if (X509_STORE_CTX_get_error_depth(chain) != 0) return good;
   const int error = X509_STORE_CTX_get_error(chain);
   const bool names_matter = good == 1 || error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH;
   if (!names_matter || HasHostNames(X509_STORE_CTX_get_current_cert(chain))) return good;
-  X509_STORE_CTX_set_error(chain, kNoHostNames);
+  X509_STORE_CTX_set_error(chain, static_cast<int>(kNoHostNames));
   return 0;
 }
 
@@ -174,20 +176,20 @@ bool IsAddress(const std::string& host) {
 
 SslContext MakeSslContext(const TlsMaterial* material, Failure& failure) {
   ERR_clear_error();
-  const auto fail = [&](CURLcode code) {
-    failure.code = code;
+  const auto fail = [&](FailureKind kind) {
+    failure.kind = kind;
     failure.detail = TakeSslError();
     return nullptr;
   };
   SslContext context(SSL_CTX_new(TLS_client_method()));
-  if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) return fail(CURLE_SSL_CONNECT_ERROR);
+  if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) return fail(FailureKind::kTls);
   SSL_CTX_set_default_passwd_cb(context.get(), &NoPassphrase);
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   constexpr std::string_view kOffer = "\x02h2\x08http/1.1";
   if (SSL_CTX_set_alpn_protos(context.get(), reinterpret_cast<const unsigned char*>(kOffer.data()), static_cast<unsigned>(kOffer.size())) !=
       0) {
-    return fail(CURLE_SSL_CONNECT_ERROR);
+    return fail(FailureKind::kTls);
   }
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
   if (material != nullptr && material->insecure) {
@@ -198,10 +200,10 @@ SslContext MakeSslContext(const TlsMaterial* material, Failure& failure) {
   if (material == nullptr || material->ca_pem.empty()) {
     TrustSystem(context.get());
   } else if (!Trust(context.get(), material->ca_pem)) {
-    return fail(CURLE_SSL_CACERT_BADFILE);
+    return fail(FailureKind::kCa);
   }
   if (material != nullptr && material->certificate != nullptr && !Show(context.get(), *material->certificate)) {
-    return fail(CURLE_SSL_CERTPROBLEM);
+    return fail(FailureKind::kClientCertificate);
   }
   ERR_clear_error();
   return context;

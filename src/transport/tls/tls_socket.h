@@ -2,12 +2,11 @@
 #pragma once
 
 #include <openssl/ssl.h>
-#include <openssl/x509_vfy.h>
 
 #include <memory>
 
 #include "kube/config/credentials.h"
-#include "transport/curl/settings.h"
+#include "transport/request/failure.h"
 
 namespace kube::internal {
 
@@ -20,9 +19,6 @@ struct SslDeleter {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
 using Ssl = std::unique_ptr<SSL, SslDeleter>;
-
-// The verify result of a certificate without any DNS name or address in its subjectAltName: its common name does not count.
-constexpr int kNoHostNames = X509_V_ERR_APPLICATION_VERIFICATION;
 
 // TLS 1.2 or better, without renegotiation; HTTP/2 and HTTP/1.1 are offered. `material` may be null: the system's roots, and no
 // certificate. Null where it cannot be used; `failure` says why.

@@ -1,20 +1,20 @@
-#include "transport/curl/upgrade.h"
+#include "transport/upgrade/upgrade.h"
 
 #include <curl/curl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <strings.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
+#include "base/event_fd.h"
 #include "kube/base/mutex.h"
 #include "kube/transport/transport_errors.h"
-#include "transport/curl/http_head.h"
+#include "transport/curl/options.h"
+#include "transport/request/http_head.h"
 #include "transport/tls/tls_socket.h"
 
 namespace kube::internal {
@@ -22,29 +22,6 @@ namespace {
 
 constexpr std::size_t kMostHead = 64 * 1024;
 constexpr std::size_t kMostBody = 64 * 1024;
-
-// Wakes a poll(2). Once Set, it stays so until Clear.
-class Event {
- public:
-  Event() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() {
-    if (fd_ >= 0) close(fd_);
-  }
-  void Set() const {
-    const std::uint64_t one = 1;
-    (void)!write(fd_, &one, sizeof one);
-  }
-  void Clear() const {
-    std::uint64_t times = 0;
-    (void)!read(fd_, &times, sizeof times);
-  }
-  int fd() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 class CurlConnection : public UpgradedConnection {
  public:
@@ -132,7 +109,7 @@ class CurlConnection : public UpgradedConnection {
   }
 
   // Until the socket is ready; an error where the context stops first. The caller looks at `closed_` again.
-  Result<void> Wait(const Context& ctx, short events, const Event& event) {
+  Result<void> Wait(const Context& ctx, short events, const EventFd& event) {
     {
       const Context::Registration wake = ctx.OnDone([&event] { event.Set(); });
       pollfd sockets[2] = {{socket_, events, 0}, {event.fd(), POLLIN, 0}};
@@ -155,14 +132,17 @@ class CurlConnection : public UpgradedConnection {
   int socket_ = -1;
   char detail_[CURL_ERROR_SIZE] = {};
   bool closed_ KUBE_GUARDED_BY(mu_) = false;
-  Event read_event_;
-  Event write_event_;
+  EventFd read_event_;
+  EventFd write_event_;
   std::string early_;
   std::size_t used_ = 0;
 };
 
 Result<void> CurlConnection::Connect(const Context& ctx) {
   if (multi_ == nullptr || easy_ == nullptr) return Error::Internal("libcurl gives no handle: memory may be short");
+  if (!read_event_.valid() || !write_event_.valid()) {
+    return Error::Internal("a connection needs two eventfds, and the system gives none: look at the limit (ulimit -n)");
+  }
   CURL* easy = easy_.get();
   if (settings_->uses_tls()) {
     Failure failure;

@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "kube/base/error.h"
-#include "transport/curl/call.h"
-#include "transport/curl/settings.h"
-#include "transport/curl/wire.h"
-#include "transport/http2/session.h"
+#include "transport/curl/options.h"
+#include "transport/io/link.h"
+#include "transport/request/call.h"
+#include "transport/request/settings.h"
 #include "transport/tls/dial.h"
 #include "transport/tls/tls_socket.h"
 
@@ -73,42 +73,6 @@ struct Transfer {
   bool header_too_large = false;
   bool body_too_large = false;
   bool not_repeatable = false;  // libcurl wanted to send it a second time, and it must not be
-};
-
-// A connection that libcurl opens by a proxy, to see what the server speaks.
-struct Opening {
-  Pool* pool = nullptr;
-  Easy easy;
-  Slist connect_to;
-  char detail[CURL_ERROR_SIZE] = {};
-  SSL* ssl = nullptr;       // of libcurl's
-  bool proxy_done = false;  // the TLS of an https proxy comes first
-  TimePoint since{};
-};
-
-// A connection with HTTP/2.
-struct Link {
-  // Of a Dial, which gave `ssl`, or of libcurl's, which has `opened`.
-  Link(Pool& owned_by, const Settings& settings, CallOwner& owner, int socket, Ssl ssl, std::unique_ptr<Opening> opened)
-      : pool(&owned_by),
-        fd(socket),
-        opening(std::move(opened)),
-        wire(settings, std::move(ssl), opening == nullptr ? nullptr : opening->easy.get()),
-        session(settings, owner) {}
-
-  Pool* const pool;
-  const int fd;
-  const std::unique_ptr<Opening> opening;  // libcurl closes the connection with it; null: the pool does
-  Wire wire;
-  Http2Session session;
-  TimePoint last_read{};
-  std::optional<TimePoint> pinged_at;
-  bool more = false;  // bytes that the socket does not know of
-
-  // A call whose reader receives what comes, instead of the loop (IoLoop::Receive).
-  std::shared_ptr<Call> receiver;
-  bool receiver_waits = false;  // it is at the socket at this moment
-  TimePoint shared_at{};        // when a request came while others were there
 };
 
 class Pool {

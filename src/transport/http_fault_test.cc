@@ -7,7 +7,7 @@
 
 #include "kube/transport/http_transport.h"
 #include "kube/transport/transport_errors.h"
-#include "transport/curl_test_util.h"
+#include "transport/http_transport_test_util.h"
 
 namespace kube::curl_test {
 namespace {

@@ -7,7 +7,7 @@
 #include "kube/base/result.h"
 #include "kube/config/credentials.h"
 #include "kube/transport/http.h"
-#include "transport/curl/settings.h"
+#include "transport/request/settings.h"
 
 namespace kube::internal {
 

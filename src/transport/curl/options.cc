@@ -1,12 +1,9 @@
-#include "transport/curl/settings.h"
+#include "transport/curl/options.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
-#include <mutex>
-#include <string_view>
+#include <cstdint>
 
 #include "transport/tls/tls_socket.h"
 
@@ -39,10 +36,48 @@ CURLcode OnTlsContext(CURL* /*easy*/, void* context, void* rules) {
   return ApplyTlsRules(static_cast<SSL_CTX*>(rules), static_cast<SSL_CTX*>(context)) ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
 
-bool IsToken(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
-  });
+FailureKind KindOf(CURLcode code) {
+  switch (code) {
+    case CURLE_OK:
+      return FailureKind::kNone;
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return FailureKind::kUnknownHost;
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return FailureKind::kUnknownProxy;
+    case CURLE_COULDNT_CONNECT:
+      return FailureKind::kConnect;
+    case CURLE_PROXY:
+      return FailureKind::kProxy;
+    case CURLE_OPERATION_TIMEDOUT:
+      return FailureKind::kTimeout;
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return FailureKind::kCertificate;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+      return FailureKind::kTls;
+    case CURLE_SSL_CERTPROBLEM:
+      return FailureKind::kClientCertificate;
+    case CURLE_SSL_CACERT_BADFILE:
+      return FailureKind::kCa;
+    case CURLE_GOT_NOTHING:
+      return FailureKind::kNoAnswer;
+    case CURLE_PARTIAL_FILE:
+      return FailureKind::kPartialAnswer;
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+      return FailureKind::kConnection;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+      return FailureKind::kNotHttp;
+    case CURLE_BAD_CONTENT_ENCODING:
+      return FailureKind::kNotCompressed;
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_FILESIZE_EXCEEDED:
+      return FailureKind::kTooLarge;
+    default:
+      return FailureKind::kOther;
+  }
 }
 
 }  // namespace
@@ -53,30 +88,6 @@ bool Append(Slist& list, const std::string& line) {
   (void)list.release();
   list.reset(longer);
   return true;
-}
-
-Result<std::shared_ptr<const Settings>> MakeSettings(HttpTransportOptions options) {
-  Result<Endpoint> endpoint = ParseBaseUrl(options.base_url);
-  if (!endpoint) return endpoint.error();
-  auto settings = std::make_shared<Settings>();
-  settings->endpoint = *std::move(endpoint);
-  settings->authority = settings->endpoint.Authority();
-  if (!options.proxy_url.empty()) {
-    Result<Proxy> proxy = ParseProxyUrl(options.proxy_url);
-    if (!proxy) return proxy.error();
-    settings->proxy = *std::move(proxy);
-  } else {
-    Result<std::optional<Proxy>> proxy = EnvironmentProxy(settings->endpoint, [](const std::string& name) -> std::optional<std::string> {
-      const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody changes the environment meanwhile
-      if (value == nullptr) return std::nullopt;
-      return std::string(value);
-    });
-    if (!proxy) return proxy.error();
-    settings->proxy = *std::move(proxy);
-  }
-  options.stream_buffer = std::max<std::size_t>(options.stream_buffer, 16 * 1024);
-  settings->options = std::move(options);
-  return std::shared_ptr<const Settings>(std::move(settings));
 }
 
 std::string ConnectUrl(const Settings& settings, const TlsMaterial* material) {
@@ -137,23 +148,14 @@ Result<void> SetConnectionOptions(CURL* easy, const Settings& settings, const Tl
   return {};
 }
 
-std::optional<Error> CheckRequest(const HttpRequest& request) {
-  if (!IsToken(request.method)) return Error::Invalid("the method of a request has to be a word, as GET");
-  if (request.target.empty() || request.target.front() != '/') {
-    return Error::Invalid(fmt::format("the target of a request has to begin with '/': \"{}\"", request.target));
-  }
-  for (const char c : request.target) {
-    if (static_cast<unsigned char>(c) <= ' ' || c == 0x7F || c == '#') {
-      return Error::Invalid("the target of a request has blanks, control characters or '#': they have to be escaped");
-    }
-  }
-  for (const auto& [name, value] : request.headers) {
-    if (!IsToken(name)) return Error::Invalid("the name of a header is empty or has characters that no name may have");
-    if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
-      return Error::Invalid(fmt::format("the value of header {} has a line break or a zero byte", name));
-    }
-  }
-  return std::nullopt;
+Failure ReadFailure(CURL* easy, CURLcode code, const char* detail) {
+  Failure failure;
+  failure.kind = KindOf(code);
+  failure.detail = detail != nullptr && *detail != '\0' ? detail : Curl().easy_strerror(code);
+  Curl().easy_getinfo(easy, CURLINFO_OS_ERRNO, &failure.os_error);
+  Curl().easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &failure.verify_result);
+  Curl().easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &failure.connect_code);
+  return failure;
 }
 
 }  // namespace kube::internal

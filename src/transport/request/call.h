@@ -1,12 +1,6 @@
 // Call: one request on its way, shared by the thread that waits for it and the I/O thread.
 #pragma once
 
-#include <linux/futex.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/event_fd.h"
 #include "base/parker.h"
 #include "kube/base/error.h"
 #include "kube/base/mutex.h"
@@ -25,57 +20,6 @@ namespace kube::internal {
 
 struct Transfer;
 class Http2Session;
-
-// Something that happens once, and one thread that waits for it. Half the system calls of a condition variable, which takes its lock again
-// in a way that costs another one to let go.
-class OneShot {
- public:
-  void Set() {
-    if (state_.exchange(kSet, std::memory_order_acq_rel) == kAwaited)
-      (void)syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  }
-  void Wait() {
-    std::uint32_t old = kNew;
-    if (!state_.compare_exchange_strong(old, kAwaited, std::memory_order_acq_rel)) return;
-    while (state_.load(std::memory_order_acquire) == kAwaited) {
-      (void)syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAwaited, nullptr, nullptr, 0);
-    }
-  }
-
- private:
-  static constexpr std::uint32_t kNew = 0, kAwaited = 1, kSet = 2;
-  std::atomic<std::uint32_t> state_ = kNew;
-  static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
-};
-
-// Wakes a thread that waits in poll().
-class WakeUp {
- public:
-  WakeUp() = default;
-  WakeUp(const WakeUp&) = delete;
-  WakeUp& operator=(const WakeUp&) = delete;
-  ~WakeUp() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  // False where the system gives no descriptor. By the thread that will wait; nobody sets it before.
-  bool Prepare() {
-    if (fd_ < 0) fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return fd_ >= 0;
-  }
-  int fd() const { return fd_; }
-  void Set() const {
-    const std::uint64_t one = 1;
-    (void)!write(fd_, &one, sizeof one);
-  }
-  void Clear() const {
-    std::uint64_t count = 0;
-    (void)!read(fd_, &count, sizeof count);
-  }
-
- private:
-  int fd_ = -1;
-};
 
 // A request on an HTTP/2 connection, as its session sees it.
 struct Http2Stream {
@@ -117,9 +61,9 @@ struct Call {
   char* direct = nullptr;
   std::size_t direct_room = 0;
 
-  OneShot answered;  // `ready` is set, or the caller's context has stopped
-  Parker changed;    // for the reader of a stream: something came, or ended, or its context has stopped
-  WakeUp at_socket;  // for a reader that waits at the socket itself
+  Parker answered;                            // for the caller: `ready` is set, or the caller's context has stopped
+  Parker changed;                             // for the reader of a stream: something came, or ended, or its context has stopped
+  EventFd at_socket{EventFd::Later::kLater};  // for a reader that waits at the socket itself
 
   Mutex mu;
   bool ready KUBE_GUARDED_BY(mu) = false;  // the answer is there (its head, for a streaming one), or `error`

@@ -9,14 +9,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/descriptor.h"
+#include "base/event_fd.h"
 #include "kube/base/context.h"
 #include "kube/base/mutex.h"
 #include "kube/base/result.h"
 #include "kube/base/thread.h"
 #include "kube/transport/http_transport.h"
-#include "transport/curl/call.h"
-#include "transport/curl/pool.h"
-#include "transport/curl/settings.h"
+#include "transport/io/pool.h"
+#include "transport/request/call.h"
+#include "transport/request/settings.h"
 
 namespace kube::internal {
 
@@ -83,7 +85,6 @@ class IoLoop : public CallOwner {
 
   explicit IoLoop(std::shared_ptr<const Settings> settings);
   void Post(Command command);
-  void Wake();
   // Sends the request from the caller's thread, where nothing speaks against it: that saves waking the loop. False: it has to be posted.
   bool StartHere(const std::shared_ptr<Call>& call);
   // Null where that is the loop's business.
@@ -135,8 +136,8 @@ class IoLoop : public CallOwner {
   void EndAll();
 
   const std::shared_ptr<const Settings> settings_;
-  int epoll_ = -1;
-  int wake_ = -1;
+  const Descriptor epoll_;
+  EventFd wake_;
 
   // Held by who does I/O: the loop while it works, and callers that send a request themselves while it sleeps.
   Mutex io_;

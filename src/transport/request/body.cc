@@ -1,4 +1,4 @@
-#include "transport/http2/body.h"
+#include "transport/request/body.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

@@ -5,12 +5,13 @@
 #include <stop_token>
 #include <utility>
 
+#include "kube/base/stop_token.h"
 #include "kube/transport/transport_errors.h"
-#include "transport/curl/call.h"
-#include "transport/curl/io_loop.h"
-#include "transport/curl/settings.h"
-#include "transport/curl/upgrade.h"
-#include "transport/http2/body.h"
+#include "transport/io/io_loop.h"
+#include "transport/request/body.h"
+#include "transport/request/call.h"
+#include "transport/request/settings.h"
+#include "transport/upgrade/upgrade.h"
 
 namespace kube {
 namespace internal {
@@ -102,7 +103,7 @@ class CallStream : public BodyStream {
         if (receiving_) call.ForgetRoom();
         lock.Unlock();
         if (const std::optional<Error> stopped = ctx.Err()) return *stopped;
-        if (call.at_socket.fd() < 0) StopWaking();  // nobody sets it while it is made
+        if (!call.at_socket.valid()) StopWaking();  // nobody sets it while it is made
         const bool can_wait = call.at_socket.Prepare();
         WakeWith(ctx);
         const std::optional<std::size_t> received =
@@ -154,7 +155,7 @@ class CallStream : public BodyStream {
 
   // Ends a wait, at the socket or not, when the context stops. Who reads again and again does so with the same one.
   void WakeWith(const Context& ctx) {
-    std::stop_token token = ctx.stop_token();
+    std::stop_token token = StopTokenOf(ctx);
     if (token == wakes_for_) return;
     wake_ = ctx.OnDone([raw = call_.get()] {
       raw->at_socket.Set();
@@ -185,11 +186,11 @@ class CallStream : public BodyStream {
   char compressed_[4096];
 };
 
-class CurlTransport : public HttpTransport {
+class PooledTransport : public HttpTransport {
  public:
-  CurlTransport(std::shared_ptr<const Settings> settings, std::shared_ptr<IoLoop> loop)
+  PooledTransport(std::shared_ptr<const Settings> settings, std::shared_ptr<IoLoop> loop)
       : settings_(std::move(settings)), loop_(std::move(loop)) {}
-  ~CurlTransport() override { loop_->Stop(); }
+  ~PooledTransport() override { loop_->Stop(); }
 
   Result<HttpResponse> RoundTrip(const Context& ctx, HttpRequest request) override {
     if (std::optional<Error> wrong = CheckRequest(request)) return *std::move(wrong);
@@ -203,8 +204,8 @@ class CurlTransport : public HttpTransport {
     bool ready = false;
     std::optional<Error> error;
     {
-      const Context::Registration wake = ctx.OnDone([raw = call.get()] { raw->answered.Set(); });
-      call->answered.Wait();
+      const Context::Registration wake = ctx.OnDone([raw = call.get()] { raw->answered.Unpark(); });
+      call->answered.Park();
       MutexLock lock(call->mu);
       ready = call->ready;
       // A stream's error is its reader's, if its head is there.
@@ -258,7 +259,7 @@ Result<std::shared_ptr<HttpTransport>> MakeHttpTransport(HttpTransportOptions op
   if (!settings) return settings.error();
   Result<std::shared_ptr<internal::IoLoop>> loop = internal::IoLoop::Start(*settings);
   if (!loop) return loop.error();
-  return std::shared_ptr<HttpTransport>(std::make_shared<internal::CurlTransport>(*settings, *std::move(loop)));
+  return std::shared_ptr<HttpTransport>(std::make_shared<internal::PooledTransport>(*settings, *std::move(loop)));
 }
 
 }  // namespace kube

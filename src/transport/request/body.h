@@ -8,8 +8,8 @@
 
 #include "kube/base/error.h"
 #include "kube/base/result.h"
-#include "transport/curl/call.h"
-#include "transport/curl/settings.h"
+#include "transport/request/call.h"
+#include "transport/request/settings.h"
 
 namespace kube::internal {
 

@@ -1,12 +1,12 @@
-// From libcurl's codes to errors that say what to fix.
+#include "transport/request/failure.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <string_view>
 
 #include "kube/transport/transport_errors.h"
-#include "transport/curl/settings.h"
-#include "transport/tls/tls_socket.h"
+#include "transport/request/settings.h"
 
 namespace kube::internal {
 namespace {
@@ -89,10 +89,10 @@ Error TlsError(const Settings& settings, const Failure& failure) {
         reason::kTls,
         Join(fmt::format("{} refused the client certificate: it needs one that the server's client CA signed", host), detail));
   }
-  if (failure.code == CURLE_SSL_CERTPROBLEM) {
+  if (failure.kind == FailureKind::kClientCertificate) {
     return TransportError(reason::kTls, "the client certificate or its key cannot be used: both have to be PEM and belong together");
   }
-  if (failure.code == CURLE_SSL_CACERT_BADFILE) {
+  if (failure.kind == FailureKind::kCa) {
     return TransportError(reason::kTls, "the CA cannot be used: it has to be PEM with at least one certificate");
   }
   if (failure.os_error == ECONNRESET || Has(detail, "SSL_ERROR_SYSCALL") || Has(detail, "unexpected eof")) {
@@ -131,61 +131,42 @@ Error ConnectError(const Settings& settings, const Failure& failure) {
 
 }  // namespace
 
-Failure ReadFailure(CURL* easy, CURLcode code, const char* detail) {
-  Failure failure;
-  failure.code = code;
-  failure.detail = detail != nullptr && *detail != '\0' ? detail : Curl().easy_strerror(code);
-  Curl().easy_getinfo(easy, CURLINFO_OS_ERRNO, &failure.os_error);
-  Curl().easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &failure.verify_result);
-  Curl().easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &failure.connect_code);
-  return failure;
-}
-
 Error ToError(const Settings& settings, const Failure& failure) {
   const std::string host = settings.endpoint.HostPort();
   const std::string& detail = failure.detail;
   if (failure.connect_code != 0 && failure.connect_code / 100 != 2) return ProxyError(settings, failure);
-  switch (failure.code) {
-    case CURLE_COULDNT_RESOLVE_HOST:
+  switch (failure.kind) {
+    case FailureKind::kUnknownHost:
       return TransportError(reason::kDns, fmt::format("the name {} of the server cannot be resolved: is it spelled right, does DNS work?",
                                                       settings.endpoint.host));
-    case CURLE_COULDNT_RESOLVE_PROXY:
+    case FailureKind::kUnknownProxy:
       return TransportError(reason::kDns,
                             fmt::format("the name of the proxy {} cannot be resolved", settings.proxy ? settings.proxy->Describe() : ""));
-    case CURLE_COULDNT_CONNECT:
+    case FailureKind::kConnect:
       return ConnectError(settings, failure);
-    case CURLE_PROXY:
+    case FailureKind::kProxy:
       return ProxyError(settings, failure);
-    case CURLE_OPERATION_TIMEDOUT:
+    case FailureKind::kTimeout:
       return Error::Timeout(fmt::format("connecting to {} took longer than {} ms: a firewall may drop the packets, or the host is down",
                                         host, settings.options.connect_timeout.count()));
-    case CURLE_PEER_FAILED_VERIFICATION:
+    case FailureKind::kCertificate:
       return CertificateError(settings, failure);
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
+    case FailureKind::kTls:
+    case FailureKind::kClientCertificate:
+    case FailureKind::kCa:
       return TlsError(settings, failure);
-    case CURLE_GOT_NOTHING:
+    case FailureKind::kNoAnswer:
       return TransportError(reason::kUnexpectedEof, fmt::format("{} closed the connection without an answer", host));
-    case CURLE_PARTIAL_FILE:
+    case FailureKind::kPartialAnswer:
       return TransportError(reason::kUnexpectedEof, fmt::format("{} closed the connection before the answer was complete", host));
-    case CURLE_HTTP2_STREAM:
-      if (Has(detail, "before getting")) return TransportError(reason::kProtocol, Join(host + " broke HTTP/2", detail));
-      return TransportError(reason::kConnectionReset, Join(fmt::format("{} reset the request", host), detail));
-    case CURLE_HTTP2:
-      return TransportError(reason::kGoAway, Join(fmt::format("{} ended the HTTP/2 connection", host), detail));
-    case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR:
+    case FailureKind::kConnection:
       if (settings.endpoint.tls && !failure.answered && Has(detail, "alert")) return TlsError(settings, failure);
       if (Has(detail, "wrong version number") || Has(detail, "http request")) return TlsError(settings, failure);
       if (Has(detail, "unexpected eof") || Has(detail, "bad record")) {
         return TransportError(reason::kUnexpectedEof, Join(fmt::format("{} cut the connection", host), detail));
       }
       return TransportError(reason::kConnectionReset, Join(fmt::format("the connection to {} was reset", host), detail));
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_WEIRD_SERVER_REPLY:
+    case FailureKind::kNotHttp:
       if (!settings.endpoint.tls) {
         return TransportError(reason::kProtocol,
                               fmt::format("{} does not answer with HTTP: if it speaks TLS, the server's URL has to begin "
@@ -193,12 +174,12 @@ Error ToError(const Settings& settings, const Failure& failure) {
                                           host));
       }
       return TransportError(reason::kProtocol, Join(fmt::format("{} does not answer with HTTP", host), detail));
-    case CURLE_BAD_CONTENT_ENCODING:
+    case FailureKind::kNotCompressed:
       return TransportError(reason::kProtocol, fmt::format("the answer of {} is not compressed as its header says", host));
-    case CURLE_OUT_OF_MEMORY:
-    case CURLE_FILESIZE_EXCEEDED:
+    case FailureKind::kTooLarge:
       return TransportError(reason::kTooLarge, Join(fmt::format("the answer of {} is too large", host), detail));
-    default:
+    case FailureKind::kNone:
+    case FailureKind::kOther:
       break;
   }
   if (Has(detail, "header"))

@@ -1,16 +1,14 @@
-#include "transport/curl/io_loop.h"
+#include "transport/io/io_loop.h"
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "kube/transport/transport_errors.h"
-#include "transport/http2/body.h"
+#include "transport/request/body.h"
 
 namespace kube::internal {
 namespace {
@@ -38,24 +36,19 @@ Result<std::shared_ptr<IoLoop>> IoLoop::Start(std::shared_ptr<const Settings> se
   std::shared_ptr<IoLoop> loop(new IoLoop(std::move(settings)));
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;  // each write is an event, and nobody has to read it
-  event.data.fd = loop->wake_;
-  if (loop->epoll_ < 0 || loop->wake_ < 0 || epoll_ctl(loop->epoll_, EPOLL_CTL_ADD, loop->wake_, &event) != 0) {
+  event.data.fd = loop->wake_.fd();
+  if (loop->epoll_.get() < 0 || !loop->wake_.valid() || epoll_ctl(loop->epoll_.get(), EPOLL_CTL_ADD, loop->wake_.fd(), &event) != 0) {
     return Error::Internal("a transport needs two file descriptors, and the system gives none: look at the limit (ulimit -n)");
   }
   loop->thread_ = Thread("kube-io", [raw = loop.get()] { raw->Run(); });
   return loop;
 }
 
-IoLoop::IoLoop(std::shared_ptr<const Settings> settings)
-    : settings_(std::move(settings)), epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+IoLoop::IoLoop(std::shared_ptr<const Settings> settings) : settings_(std::move(settings)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   input_.resize(kInput);
 }
 
-IoLoop::~IoLoop() {
-  Stop();
-  if (epoll_ >= 0) close(epoll_);
-  if (wake_ >= 0) close(wake_);
-}
+IoLoop::~IoLoop() { Stop(); }
 
 // ---- From other threads ----
 
@@ -69,13 +62,8 @@ void IoLoop::Post(Command command) {
       wake = !caller_sends_ && std::exchange(sleeping_, false);
     }
   }
-  if (wake) Wake();
+  if (wake) wake_.Set();
   if (command.call != nullptr && command.kind == Kind::kStart) Done(*command.call, ClosedError());
-}
-
-void IoLoop::Wake() {
-  const std::uint64_t one = 1;
-  (void)!write(wake_, &one, sizeof one);
 }
 
 void IoLoop::Submit(const std::shared_ptr<Call>& call) {
@@ -101,7 +89,7 @@ bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
     now_ = std::chrono::steady_clock::now();
     StartOn(*link, next);
     if (const std::string_view output = link->session.output(); !output.empty()) {
-      const Wire::Outcome outcome = link->wire.Write(output);
+      const Wire::Outcome outcome = link->wire->Write(output);
       if (outcome.state == Wire::State::kDone) link->session.Sent(outcome.bytes);
     }
     // What is left, or went wrong, the loop sees to.
@@ -119,7 +107,7 @@ bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
     if (!commands_.empty() && std::exchange(sleeping_, false)) wake = true;
   }
   io_.Unlock();
-  if (wake) Wake();
+  if (wake) wake_.Set();
   return true;
 }
 
@@ -136,7 +124,7 @@ void IoLoop::StartOn(Link& link, const std::shared_ptr<Call>& call) {
     WatchHealth(link);
   } else {
     link.shared_at = now_;
-    if (link.receiver != nullptr) TakeBack(link);
+    if (!link.receiver.is_loop()) TakeBack(link);
   }
   link.session.Start(call);
 }
@@ -150,7 +138,7 @@ void IoLoop::CloseConnections() { Post({Kind::kCloseConnections, nullptr}); }
 void IoLoop::Stop() {
   {
     MutexLock lock(mu_);
-    if (!std::exchange(stopping_, true)) Wake();
+    if (!std::exchange(stopping_, true)) wake_.Set();
   }
   thread_.Join();
 }
@@ -183,12 +171,12 @@ void IoLoop::Run() {
       }
     }
     io.Unlock();
-    const int count = epoll_wait(epoll_, events, 64, timeout);
+    const int count = epoll_wait(epoll_.get(), events, 64, timeout);
     io.Lock();
     now_ = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) {
       const int fd = events[i].data.fd;
-      if (fd != wake_) OnEvent(fd, events[i].events);
+      if (fd != wake_.fd()) OnEvent(fd, events[i].events);
     }
     while (TakeCommands()) {
       for (Command& command : taken_) Handle(command);
@@ -215,8 +203,8 @@ int IoLoop::WaitTime() {
     if (pool->timer()) sooner(*pool->timer());
     if (pool->dial() != nullptr) sooner(pool->dial()->next());
     for (const std::unique_ptr<Link>& link : pool->links()) {
-      if (link->more && link->receiver == nullptr) return 0;
-      if (link->receiver != nullptr) sooner(now_ + kReceiverCheck);
+      if (link->more && link->receiver.is_loop()) return 0;
+      if (!link->receiver.is_loop()) sooner(now_ + kReceiverCheck);
     }
   }
   if (settings_->options.tls != nullptr && open_ > 0) sooner(next_tls_check_);
@@ -309,7 +297,7 @@ void IoLoop::OpeningDone(Pool& pool) {
   if (watched.connection != nullptr) watched.connection->used = true;
   Used();
   link->last_read = now_;
-  link->more = link->wire.pending();  // the handshake may have read more than it needed
+  link->more = link->wire->pending();  // the handshake may have read more than it needed
   Register(link->fd, watched, EPOLLIN);
 }
 
@@ -321,7 +309,7 @@ void IoLoop::Register(int fd, Watched& watched, std::uint32_t events) {
   event.events = events;
   event.data.fd = fd;
   const int what = watched.registered == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
-  (void)epoll_ctl(epoll_, what, fd, &event);
+  (void)epoll_ctl(epoll_.get(), what, fd, &event);
   watched.registered = events;
 }
 
@@ -376,7 +364,7 @@ void IoLoop::OnEvent(int fd, std::uint32_t events) {
   Watched& watched = watched_[index];
   if (watched.dial) return StepDial(*watched.pool);
   if (Link* link = watched.link) {
-    if (link->receiver != nullptr) return;  // its reader sees it too
+    if (!link->receiver.is_loop()) return;  // its reader sees it too
     if (events == static_cast<std::uint32_t>(EPOLLOUT)) {
       Flush(*link);
     } else {
@@ -548,7 +536,7 @@ void IoLoop::HeadCame(Call& call) {
     call.head = true;
     call.ready = true;
   }
-  call.answered.Set();
+  call.answered.Unpark();
 }
 
 void IoLoop::SendAgain(std::shared_ptr<Call> call) {
@@ -567,7 +555,7 @@ void IoLoop::Done(Call& call, std::optional<Error> error) {
     call.ready = true;
     wake = call.reader_waits;
   }
-  call.answered.Set();
+  call.answered.Unpark();
   if (wake) call.changed.Unpark();
 }
 

@@ -1,4 +1,4 @@
-#include "transport/curl/http_head.h"
+#include "transport/request/http_head.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "transport/curl/pool.h"
+#include "transport/io/pool.h"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -11,8 +11,9 @@
 #include <charconv>
 #include <string_view>
 
-#include "transport/curl/io_loop.h"
-#include "transport/http2/body.h"
+#include "transport/curl/curl_wire.h"
+#include "transport/io/io_loop.h"
+#include "transport/request/body.h"
 
 namespace kube::internal {
 namespace {
@@ -236,7 +237,8 @@ Link* Pool::FinishDial(CallOwner& owner) {
   connection->fd = socket.release();
   loop_.Opened(*connection);
   connections_.push_back(std::move(connection));
-  links_.push_back(std::make_unique<Link>(*this, *settings_, owner, connections_.back()->fd, std::move(ssl), nullptr));
+  auto wire = std::make_unique<TlsWire>(*settings_, std::move(ssl));
+  links_.push_back(std::make_unique<Link>(*this, *settings_, owner, connections_.back()->fd, std::move(wire), nullptr));
   return links_.back().get();
 }
 
@@ -304,7 +306,8 @@ Link* Pool::FinishOpening(CallOwner& owner) {
     return nullptr;
   }
   http1_ = false;
-  links_.push_back(std::make_unique<Link>(*this, *settings_, owner, fd, nullptr, std::move(opening_)));
+  auto wire = std::make_unique<CurlWire>(*settings_, opening_->easy.get());
+  links_.push_back(std::make_unique<Link>(*this, *settings_, owner, fd, std::move(wire), std::move(opening_)));
   return links_.back().get();
 }
 

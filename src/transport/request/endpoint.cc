@@ -1,4 +1,4 @@
-#include "transport/curl/endpoint.h"
+#include "transport/request/endpoint.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kube/transport/transport_errors.h"
-#include "transport/curl/io_loop.h"
+#include "transport/io/io_loop.h"
 
 namespace kube::internal {
 namespace {
@@ -26,15 +26,15 @@ constexpr std::size_t kMostRead = std::size_t{1} << 20;
 void IoLoop::Read(Link& link) {
   link.more = false;
   for (std::size_t total = 0;;) {
-    const Wire::Outcome outcome = link.wire.Read(input_.data(), input_.size());
+    const Wire::Outcome outcome = link.wire->Read(input_.data(), input_.size());
     if (outcome.state == Wire::State::kWait) return;
-    if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire.failure());
+    if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire->failure());
     link.last_read = now_;
     if (!link.session.Receive({input_.data(), outcome.bytes})) {
-      (void)link.wire.Write(link.session.output());  // it says what was wrong
+      (void)link.wire->Write(link.session.output());  // it says what was wrong
       return EndLink(link, std::nullopt);
     }
-    if (!link.wire.pending()) return;
+    if (!link.wire->pending()) return;
     total += outcome.bytes;
     if (total >= kMostRead) {
       link.more = true;
@@ -46,15 +46,15 @@ void IoLoop::Read(Link& link) {
 void IoLoop::Flush(Link& link) {
   Watched& watched = watched_[static_cast<std::size_t>(link.fd)];
   while (!link.session.output().empty()) {
-    const Wire::Outcome outcome = link.wire.Write(link.session.output());
+    const Wire::Outcome outcome = link.wire->Write(link.session.output());
     if (outcome.state == Wire::State::kWait) {
-      if (link.receiver != nullptr) TakeBack(link);
+      if (!link.receiver.is_loop()) TakeBack(link);
       return Register(link.fd, watched, static_cast<std::uint32_t>(EPOLLIN) | EPOLLOUT);
     }
-    if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire.failure());
+    if (outcome.state == Wire::State::kEnd) return EndLink(link, link.wire->failure());
     link.session.Sent(outcome.bytes);
   }
-  if (link.receiver == nullptr) Register(link.fd, watched, EPOLLIN);
+  if (link.receiver.is_loop()) Register(link.fd, watched, EPOLLIN);
 }
 
 void IoLoop::TendLinks() {
@@ -63,8 +63,8 @@ void IoLoop::TendLinks() {
     for (std::size_t i = links.size(); i-- > 0;) {
       Link& link = *links[i];
       const std::size_t before = links.size();
-      if (link.receiver != nullptr && !MayReceive(link, *link.receiver)) TakeBack(link);
-      if (link.more && link.receiver == nullptr) Read(link);
+      if (!link.receiver.is_loop() && !MayReceive(link, *link.receiver.call())) TakeBack(link);
+      if (link.more && link.receiver.is_loop()) Read(link);
       if (links.size() == before && !link.session.output().empty()) Flush(link);
       if (links.size() == before && (link.session.over() || (link.session.retired() && link.session.active().empty()))) {
         EndLink(link, std::nullopt);
@@ -74,7 +74,7 @@ void IoLoop::TendLinks() {
 }
 
 void IoLoop::EndLink(Link& link, const std::optional<Error>& cause) {
-  if (link.receiver != nullptr) TakeBack(link);
+  if (!link.receiver.is_loop()) TakeBack(link);
   link.session.End(cause);
   link.pool->CloseLink(link);
 }
@@ -98,14 +98,14 @@ std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bo
     came = call->closed || call->buffer.size() > call->used;
   }
   if (link == nullptr || came || !MayReceive(*link, *call) || now_ - link->shared_at < kSharedLately) {
-    const bool mine = link != nullptr && link->receiver == call;
+    const bool mine = link != nullptr && link->receiver.is(call);
     if (mine) TakeBack(*link);
     io_.Unlock();
-    if (mine) Wake();
+    if (mine) wake_.Set();
     return std::nullopt;
   }
-  if (link->receiver == nullptr) {
-    link->receiver = call;
+  if (link->receiver.is_loop()) {
+    link->receiver.Lend(call);
     ++receiving_;
     Register(link->fd, watched_[static_cast<std::size_t>(link->fd)], 0);
     wake = true;  // it has a timer more
@@ -113,13 +113,16 @@ std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bo
   link->session.Credit(*call);
   if (!link->session.output().empty()) TendLinks();
   bool readable = false;
-  if (link = LinkOf(*call); link != nullptr && link->receiver == call) {
+  int fd = -1;
+  if (link = LinkOf(*call); link != nullptr && link->receiver.is(call)) {
     readable = link->more;
-    link->receiver_waits = !readable;
+    if (!readable) {
+      link->receiver.Wait();
+      fd = link->fd;
+    }
   }
-  const int fd = link != nullptr && link->receiver_waits ? link->fd : -1;
   io_.Unlock();
-  if (wake) Wake();
+  if (wake) wake_.Set();
 
   if (fd >= 0) {
     pollfd waits[2] = {{fd, POLLIN, 0}, {call->at_socket.fd(), POLLIN, 0}};
@@ -132,8 +135,8 @@ std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bo
   io_.Lock();
   now_ = std::chrono::steady_clock::now();
   // The connection may be the loop's again, or gone; then the descriptor may belong to another one already.
-  if (link = LinkOf(*call); link != nullptr && link->receiver == call) {
-    link->receiver_waits = false;
+  if (link = LinkOf(*call); link != nullptr && link->receiver.is(call)) {
+    link->receiver.Return();
     call->direct = buffer;
     call->direct_room = size;
     if (readable) Read(*link);
@@ -143,9 +146,9 @@ std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bo
   }
   link = LinkOf(*call);
   // Bytes that the socket does not know of wake nobody by themselves.
-  wake = again_ || !waiting_.empty() || link == nullptr || link->receiver != call;
+  wake = again_ || !waiting_.empty() || link == nullptr || !link->receiver.is(call);
   io_.Unlock();
-  if (wake) Wake();
+  if (wake) wake_.Set();
   return got;
 }
 
@@ -167,16 +170,15 @@ bool IoLoop::MayReceive(const Link& link, const Call& call) const {
 void IoLoop::TakeBackForgotten() {
   for (const std::unique_ptr<Pool>& pool : pools_) {
     for (const std::unique_ptr<Link>& link : pool->links()) {
-      if (link->receiver != nullptr && !link->receiver_waits && now_ - link->last_read > kReceiverAway) TakeBack(*link);
+      if (link->receiver.state() == LinkReceiver::State::kReaderAway && now_ - link->last_read > kReceiverAway) TakeBack(*link);
     }
   }
 }
 
 void IoLoop::TakeBack(Link& link) {
-  const std::shared_ptr<Call> receiver = std::exchange(link.receiver, nullptr);
   --receiving_;
   Register(link.fd, watched_[static_cast<std::size_t>(link.fd)], EPOLLIN);
-  if (std::exchange(link.receiver_waits, false)) receiver->at_socket.Set();
+  link.receiver.TakeBack();
 }
 
 // ---- Health ----

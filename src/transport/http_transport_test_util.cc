@@ -1,4 +1,4 @@
-#include "transport/curl_test_util.h"
+#include "transport/http_transport_test_util.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -1,0 +1,28 @@
+// CurlWire: a connection that libcurl opened through a proxy, and where libcurl may have TLS inside of TLS.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <cstddef>
+#include <string_view>
+
+#include "transport/tls/wire.h"
+
+namespace kube::internal {
+
+class CurlWire final : public Wire {
+ public:
+  // `easy` is libcurl's handle of the connection, and stays in its multi handle while this lives.
+  CurlWire(const Settings& settings, CURL* easy) : Wire(settings), easy_(easy) {}
+
+  bool pending() const override { return true; }  // libcurl does not say
+
+ private:
+  Outcome DoRead(char* buffer, std::size_t size) override;
+  Outcome DoWrite(std::string_view bytes) override;
+  Outcome Failed(CURLcode code);
+
+  CURL* const easy_;
+};
+
+}  // namespace kube::internal

@@ -1,0 +1,93 @@
+// Link: a connection with HTTP/2, and who receives what comes on it.
+#pragma once
+
+#include <curl/curl.h>
+#include <openssl/ssl.h>
+
+#include <cassert>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "transport/curl/options.h"
+#include "transport/http2/session.h"
+#include "transport/request/call.h"
+#include "transport/request/settings.h"
+#include "transport/tls/wire.h"
+
+namespace kube::internal {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+class Pool;
+
+// A connection that libcurl opens through a proxy, to see what the server speaks.
+struct Opening {
+  Pool* pool = nullptr;
+  Easy easy;
+  Slist connect_to;
+  char detail[CURL_ERROR_SIZE] = {};
+  SSL* ssl = nullptr;       // libcurl's
+  bool proxy_done = false;  // the TLS of an https proxy comes first
+  TimePoint since{};
+};
+
+// Who receives what comes on a link: the I/O thread, or the reader of its only stream (IoLoop::Receive). A reader that has the link is at
+// its socket only while it waits there; meanwhile nobody else looks at it.
+//
+//   kLoop --Lend--> kReaderAway --Wait--> kReaderWaits --Return--> kReaderAway
+//     ^---------------- TakeBack, from either of these ---------------'
+class LinkReceiver {
+ public:
+  enum class State { kLoop, kReaderAway, kReaderWaits };
+
+  State state() const { return state_; }
+  bool is_loop() const { return state_ == State::kLoop; }
+  bool is(const std::shared_ptr<Call>& call) const { return call_ == call; }
+  const Call* call() const { return call_.get(); }
+
+  void Lend(std::shared_ptr<Call> call) {
+    assert(state_ == State::kLoop);
+    call_ = std::move(call);
+    state_ = State::kReaderAway;
+  }
+  void Wait() {
+    assert(state_ == State::kReaderAway);
+    state_ = State::kReaderWaits;
+  }
+  void Return() {
+    assert(state_ != State::kLoop);
+    state_ = State::kReaderAway;
+  }
+  // Wakes the reader if it waits at the socket.
+  void TakeBack() {
+    assert(state_ != State::kLoop);
+    if (std::exchange(state_, State::kLoop) == State::kReaderWaits) call_->at_socket.Set();
+    call_ = nullptr;
+  }
+
+ private:
+  State state_ = State::kLoop;
+  std::shared_ptr<Call> call_;  // null with kLoop
+};
+
+struct Link {
+  // `opened`: libcurl closes the connection with it. Null: the pool does.
+  Link(Pool& owned_by, const Settings& settings, CallOwner& owner, int socket, std::unique_ptr<Wire> open_wire,
+       std::unique_ptr<Opening> opened)
+      : pool(&owned_by), fd(socket), opening(std::move(opened)), wire(std::move(open_wire)), session(settings, owner) {}
+
+  Pool* const pool;
+  const int fd;
+  const std::unique_ptr<Opening> opening;
+  const std::unique_ptr<Wire> wire;
+  Http2Session session;
+  LinkReceiver receiver;
+  TimePoint shared_at{};  // when a request came while others were there
+  TimePoint last_read{};
+  std::optional<TimePoint> pinged_at;
+  bool more = false;  // bytes that the socket does not know of
+};
+
+}  // namespace kube::internal
