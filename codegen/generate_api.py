@@ -70,6 +70,7 @@ def render(group_versions: list, builder: model.Builder, versions: dict, openapi
     sources = [os.path.basename(path) for path in files if path.startswith("src/api/") and path.endswith(".cc")]
     files["src/api/sources.cmake"] = emit.write_sources_list(sources)
     files["src/generate/builtin_types_data.cc"] = schemas.write_schemas(group_versions, builder, versions)
+    files["src/generate/go_builtins_data.cc"] = schemas.write_go_types(group_versions, builder, versions)
     return files
 
 

@@ -8,6 +8,8 @@ left out: they are upstream's text.
 import json
 
 import emit
+import go_types
+import model
 from model import Inline
 
 _MARKERS = {"listType", "listMapKey", "mapType", "structType", "nullable", "default"}
@@ -98,6 +100,51 @@ def _lines(struct, builder) -> list:
         out += _enum_line(field, builder)
         out += _marker_lines(field.go.markers)
     return out
+
+
+def _spelled(resolved) -> str:
+    return _type_of(resolved) if resolved.kind in _SCALARS or resolved.kind == "kMessage" else ""
+
+
+def _go_type_rows(gv, builder) -> dict:
+    """Types of a Go package that are no struct of kubexx: what stands for them, and their markers."""
+    rows = {}
+    for name, decl in gv.go.types.items():
+        struct = gv.structs.get(name)
+        if (gv.import_path, name) in model.LEAVES or (struct is not None and struct.form == "kStruct"):
+            continue
+        if name in gv.aliases:
+            target, target_name = gv.aliases[name]
+            rows[f"{gv.import_path}.{name}"] = f"T kube::{target.namespace}::{target_name}\n"
+            continue
+        try:
+            resolved = builder._resolve_named(gv, name, go_types.Named("", name), name)  # pylint: disable=protected-access
+        except (model.SchemaError, KeyError, AttributeError):
+            continue  # an interface, a function, a map by struct: no field has it
+        spelled = _spelled(resolved)
+        if spelled and resolved.shape != "kOptional":
+            resolved.named_type = resolved.named_type or (gv.import_path, name)
+            lines = _enum_line(resolved, builder) + _marker_lines(decl.markers)
+            rows[f"{gv.import_path}.{name}"] = f"T {spelled}\n" + "".join(line + "\n" for line in lines)
+    return rows
+
+
+def write_go_types(group_versions: list, builder, versions: dict) -> str:
+    rows = {}
+    for gv in group_versions:
+        rows[gv.import_path] = f"P kube::{gv.namespace}\n"
+        rows.update(_go_type_rows(gv, builder))
+    for (path, name), kind in model.LEAVES.items():
+        rows[f"{path}.{name}"] = f"T {_SCALARS[kind]}\n"
+        if name == "RawExtension":
+            rows[f"{path}.{name}"] += "M +kubebuilder:validation:Type=object\n"
+    used = {gv.module: versions[gv.module] for gv in group_versions}
+    return (
+        emit._banner(used)  # pylint: disable=protected-access
+        + '#include "generate/go_builtins.h"\n\nnamespace kube::generate {\nnamespace {\n\nconstexpr BuiltinText kTexts[] = {\n'
+        + "".join(f"    {{{json.dumps(name)}, {json.dumps(text, ensure_ascii=True)}}},\n" for name, text in sorted(rows.items()))
+        + "};\n\n}  // namespace\n\nstd::span<const BuiltinText> GoBuiltinTexts() { return kTexts; }\n\n}  // namespace kube::generate\n"
+    )
 
 
 def write_schemas(group_versions: list, builder, versions: dict) -> str:

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "kube/base/mutex.h"
+#include "kube/base/stop_token.h"
+
 namespace kube {
 namespace internal {
 
@@ -52,13 +55,15 @@ struct ContextState {
 
 namespace {
 
+// These are never destroyed: at exit, threads that are still running may need them.
+
 const Error& TimeoutError() {
-  static const Error error = Error::Timeout("context deadline exceeded");
+  static const Error& error = *new Error(Error::Timeout("context deadline exceeded"));
   return error;
 }
 
 const Error& CancelledError() {
-  static const Error error = Error::Cancelled("context cancelled");
+  static const Error& error = *new Error(Error::Cancelled("context cancelled"));
   return error;
 }
 
@@ -123,13 +128,20 @@ std::pair<Context, CancelSource> Context::WithCancel() const {
   return {std::move(child), std::move(source)};
 }
 
-Context Context::WithStopToken(std::stop_token token) const {
-  Context child = Child(std::nullopt);
-  child.state_->token_link.emplace(std::move(token), [weak = std::weak_ptr<ContextState>(child.state_)] {
-    if (const std::shared_ptr<ContextState> self = weak.lock()) self->Stop(CancelledError());
-  });
-  return child;
-}
+struct internal::ContextTokens {
+  static Context With(const Context& parent, std::stop_token token) {
+    Context child = parent.Child(std::nullopt);
+    child.state_->token_link.emplace(std::move(token), [weak = std::weak_ptr<ContextState>(child.state_)] {
+      if (const std::shared_ptr<ContextState> self = weak.lock()) self->Stop(CancelledError());
+    });
+    return child;
+  }
+  static std::stop_token Of(const Context& context) { return context.state_->source.get_token(); }
+};
+
+Context WithStopToken(const Context& parent, std::stop_token token) { return internal::ContextTokens::With(parent, std::move(token)); }
+
+std::stop_token StopTokenOf(const Context& context) { return internal::ContextTokens::Of(context); }
 
 Context Context::WithErased(const std::type_info& type, std::shared_ptr<void> value) const {
   Context child = Child(std::nullopt);
@@ -164,8 +176,6 @@ std::optional<Context::Duration> Context::remaining() const {
 }
 
 const std::shared_ptr<Clock>& Context::clock() const { return state_->clock; }
-
-std::stop_token Context::stop_token() const { return state_->source.get_token(); }
 
 Result<void> Context::SleepFor(Duration duration) const { return SleepUntil(state_->clock->Later(duration)); }
 

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "kube/base/fake_clock.h"
+#include "kube/base/stop_token.h"
 #include "kube/base/thread.h"
+#include "kube/base/wait_until.h"
 
 namespace kube {
 namespace {
@@ -184,16 +186,16 @@ TEST_F(ContextTest, TheLastCopyFreesTimerAndLink) {
 
 TEST_F(ContextTest, WithStopTokenFollowsTheToken) {
   std::stop_source source;
-  const Context ctx = root_.WithStopToken(source.get_token());
+  const Context ctx = WithStopToken(root_, source.get_token());
   EXPECT_FALSE(ctx.stopped());
   source.request_stop();
   EXPECT_TRUE(IsCancelled(*ctx.Err()));
-  EXPECT_TRUE(root_.WithStopToken(source.get_token()).stopped());
+  EXPECT_TRUE(WithStopToken(root_, source.get_token()).stopped());
 }
 
 TEST_F(ContextTest, StopTokenFollowsTheContext) {
   const auto [ctx, cancel] = root_.WithCancel();
-  const std::stop_token token = ctx.stop_token();
+  const std::stop_token token = StopTokenOf(ctx);
   EXPECT_FALSE(token.stop_requested());
   cancel.Cancel();
   EXPECT_TRUE(token.stop_requested());

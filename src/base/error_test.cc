@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "kube/base/result.h"
 
@@ -153,6 +155,19 @@ TEST(ResultTest, CarriesMoveOnlyValues) {
   EXPECT_EQ(*taken, 5);
   Result<std::unique_ptr<int>> s = std::make_unique<int>(6);
   EXPECT_EQ(*std::move(s).value(), 6);
+}
+
+// Loops over it and references to it would otherwise outlive the Result that they refer into.
+TEST(ResultTest, ATemporaryGivesItsValueAway) {
+  using Numbers = std::vector<int>;
+  const auto numbers = []() -> Result<Numbers> { return Numbers{1, 2, 3}; };
+  static_assert(std::is_same_v<decltype(numbers().value()), Numbers>);
+  static_assert(std::is_same_v<decltype(*numbers()), Numbers>);
+  int sum = 0;
+  for (const int n : numbers().value()) sum += n;
+  for (const int n : *numbers()) sum += n;
+  const Numbers& kept = numbers().value();
+  EXPECT_EQ(sum + kept.at(2), 15);
 }
 
 TEST(ResultTest, ConvertsFromWhatTheValueConvertsFrom) {

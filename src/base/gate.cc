@@ -1,5 +1,7 @@
 #include "kube/base/gate.h"
 
+#include "kube/base/wait_until.h"
+
 namespace kube {
 
 std::optional<Gate::Holder> Gate::Enter() {

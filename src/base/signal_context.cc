@@ -56,7 +56,7 @@ class SignalWatcher {
 
  private:
   explicit SignalWatcher(std::pair<Context, CancelSource> pair)
-      : context_(std::move(pair.first)), cancel_(std::move(pair.second)), fd_(eventfd(0, EFD_CLOEXEC)) {
+      : context_(std::move(pair.first)), cancel_(std::move(pair.second)), fd_(eventfd(0, EFD_CLOEXEC)) {  // blocking, unlike EventFd's
     g_event_fd = fd_;
     thread_ = Thread("kube-signal", [this] { Watch(); });
     struct sigaction action = {};

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/json_patch_of.h"
 #include "codec/json_size.h"
 #include "kube/codec/hash.h"
 #include "kube/codec/patch.h"
@@ -263,25 +264,30 @@ class ElementNumbers {
   std::size_t last_ = 0;
 };
 
+// Walks three documents: `from` and `to`, whose differences count, and `on`, which the patch is for: another form of `from`, or `from`
+// itself.
 class Creator {
  public:
-  void Compare(std::string& path, const Value& from, const Value& to) {
+  void Compare(std::string& path, const Value& on, const Value& from, const Value& to) {
     if (from == to) return;
-    if (from.is_object() && to.is_object()) return CompareObjects(path, from.object(), to.object());
-    if (from.is_list() && to.is_list()) return CompareLists(path, from.list(), to.list());
+    if (on.is_object() && from.is_object() && to.is_object()) return CompareObjects(path, on.object(), from.object(), to.object());
+    // Elements of lists are found by their place.
+    if (from.is_list() && to.is_list() && on.list().size() == from.list().size()) {
+      return CompareLists(path, on.list().data(), from.list(), to.list());
+    }
     Emit("replace", path, &to);
   }
-
-  List<Value> Take() { return std::move(operations_); }
-
- private:
-  List<Value> operations_;
 
   void Emit(const char* op, const std::string& path, const Value* value) {
     Value operation = Value::Object({{"op", op}, {"path", path}});
     if (value != nullptr) operation["value"] = *value;
     operations_.push_back(std::move(operation));
   }
+
+  List<Value> Take() { return std::move(operations_); }
+
+ private:
+  List<Value> operations_;
 
   // Calls f with `path` extended by one token.
   template <typename F>
@@ -292,17 +298,18 @@ class Creator {
     path.resize(size);
   }
 
-  void CompareObjects(std::string& path, const Map<Value>& from, const Map<Value>& to) {
+  void CompareObjects(std::string& path, const Map<Value>& on, const Map<Value>& from, const Map<Value>& to) {
     for (const auto& [key, value] : from) {
-      if (!to.contains(key)) Below(path, key, [&] { Emit("remove", path, nullptr); });
+      if (!to.contains(key) && on.contains(key)) Below(path, key, [&] { Emit("remove", path, nullptr); });
     }
     for (const auto& [key, value] : to) {
       const Value* before = from.Find(key);
+      const Value* current = on.Find(key);
       Below(path, key, [&, &after = value] {
-        if (before != nullptr) {
-          Compare(path, *before, after);
-        } else {
-          Emit("add", path, &after);
+        if (before != nullptr && current != nullptr) {
+          Compare(path, *current, *before, after);
+        } else if (before == nullptr || !(*before == after)) {
+          Emit(current == nullptr ? "add" : "replace", path, &after);
         }
       });
     }
@@ -318,14 +325,15 @@ class Creator {
     return false;
   }
 
-  // Between two elements that stay, `removed` elements are in the way of `added` ones; both are at `index` of what the list is by now.
-  void Change(std::string& path, std::size_t index, const Value* removed, std::size_t removed_count, const Value* added,
+  // Between two elements that stay, `removed` elements (`on` in the document) are in the way of `added` ones; all are at `index` of what
+  // the list is by now.
+  void Change(std::string& path, std::size_t index, const Value* on, const Value* removed, std::size_t removed_count, const Value* added,
               std::size_t added_count) {
     std::size_t pairs = std::min(removed_count, added_count);
     for (std::size_t i = 0; i < pairs; ++i) {
       Below(path, std::to_string(index + i), [&] {
         if (Alike(removed[i], added[i])) {
-          Compare(path, removed[i], added[i]);
+          Compare(path, on[i], removed[i], added[i]);
         } else {
           Emit("replace", path, &added[i]);
         }
@@ -340,16 +348,17 @@ class Creator {
     }
   }
 
-  void CompareLists(std::string& path, const List<Value>& from, const List<Value>& to) {
+  // `on` has as many elements as `from`.
+  void CompareLists(std::string& path, const Value* on, const List<Value>& from, const List<Value>& to) {
     const Value* a = from.data();
     const Value* b = to.data();
     std::size_t n = from.size();
     std::size_t m = to.size();
     std::size_t index = 0;
-    while (n > 0 && m > 0 && *a == *b) ++a, ++b, --n, --m, ++index;
+    while (n > 0 && m > 0 && *a == *b) ++on, ++a, ++b, --n, --m, ++index;
     while (n > 0 && m > 0 && a[n - 1] == b[m - 1]) --n, --m;
     constexpr std::size_t kMaxCells = 250'000;
-    if (n == 0 || m == 0 || n > kMaxCells / m) return Change(path, index, a, n, b, m);
+    if (n == 0 || m == 0 || n > kMaxCells / m) return Change(path, index, on, a, n, b, m);
 
     // Equal elements get equal numbers, so that comparing each with each costs little however large they are.
     ElementNumbers numbers;
@@ -370,14 +379,14 @@ class Creator {
     std::size_t run_i = 0;  // where the run of changes began
     std::size_t run_j = 0;
     auto flush = [&] {
-      Change(path, index, a + run_i, i - run_i, b + run_j, j - run_j);
+      Change(path, index, on + run_i, a + run_i, i - run_i, b + run_j, j - run_j);
       index += j - run_j;
     };
     while (i < n && j < m) {
       if (x[i] == y[j]) {
         flush();
         // Nearly always nothing: two integers beyond 2^53 may equal the same double without being equal.
-        Below(path, std::to_string(index), [&] { Compare(path, a[i], b[j]); });
+        Below(path, std::to_string(index), [&] { Compare(path, on[i], a[i], b[j]); });
         ++index;
         run_i = ++i;
         run_j = ++j;
@@ -416,12 +425,36 @@ Result<Value> ApplyJsonPatch(const Value& document, const Value& patch, const Js
 Value CreateJsonPatch(const Value& from, const Value& to) {
   Creator creator;
   std::string path;
-  creator.Compare(path, from, to);
+  creator.Compare(path, from, from, to);
   List<Value> operations = creator.Take();
   if (operations.size() > JsonPatchLimits().max_operations) {
     operations = {Value::Object({{"op", "replace"}, {"path", ""}, {"value", to}})};
   }
   return operations;
+}
+
+Value internal::CreateJsonPatchOf(const Value& document, const Value& from, const Value& to) {
+  Creator creator;
+  std::string path;
+  creator.Compare(path, document, from, to);
+  List<Value> operations = creator.Take();
+  if (operations.size() <= JsonPatchLimits().max_operations || !document.is_object() || !to.is_object()) return operations;
+  // Not as one operation with an empty path, which servers' libraries disagree about.
+  Creator whole;
+  for (const auto& [key, value] : to.object()) {
+    const Value* before = from.Find(key);
+    if (before != nullptr && *before == value) continue;
+    AppendToken(path, key);
+    whole.Emit(document.Find(key) == nullptr ? "add" : "replace", path, &value);
+    path.clear();
+  }
+  for (const auto& [key, value] : from.object()) {
+    if (to.Find(key) != nullptr || document.Find(key) == nullptr) continue;
+    AppendToken(path, key);
+    whole.Emit("remove", path, nullptr);
+    path.clear();
+  }
+  return whole.Take();
 }
 
 }  // namespace kube

@@ -242,9 +242,8 @@ TEST(ShapesTest, AnInternerSharesInnerParts) {
                             {.interner = &interner})
         .value();
   };
-  EXPECT_TRUE(SharedBySome(decode_inside_of_another, [](const Shapes& a, const Shapes& b) {
-    return a.routes.begin()->value.SharesWith(b.routes.begin()->value);
-  }));
+  EXPECT_TRUE(SharedBySome(decode_inside_of_another,
+                           [](const Shapes& a, const Shapes& b) { return a.routes.begin()->value.SharesWith(b.routes.begin()->value); }));
   Footprint memory;
   for (const Shapes& shapes : std::as_const(all)) memory.Add(shapes);
   EXPECT_LT(memory.real_bytes(), memory.logical_bytes());

@@ -15,6 +15,7 @@
 #include "config/run_program.h"
 #include "config/text.h"
 #include "kube/base/log.h"
+#include "kube/base/wait_until.h"
 #include "kube/codec/json.h"
 #include "kube/value/time.h"
 

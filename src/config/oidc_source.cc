@@ -8,6 +8,7 @@
 #include "config/pem.h"
 #include "config/text.h"
 #include "kube/base/log.h"
+#include "kube/base/wait_until.h"
 #include "kube/codec/json.h"
 
 namespace kube::internal {

@@ -121,13 +121,13 @@ Result<CertificateInfo> CheckKeyPair(std::string_view certificate_pem, const Sec
                                      const std::string& key_where) {
   if (certificate_pem.size() > kMaxPemBytes) return Wrong(NoCertificate(certificate_pem, certificate_where));
   const Bio bio = Open(certificate_pem);
-  const Certificate certificate(bio == nullptr ? nullptr : PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  const Certificate certificate(bio == nullptr ? nullptr : PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
   if (certificate == nullptr) {
     ERR_clear_error();
     return Wrong(NoCertificate(certificate_pem, certificate_where));
   }
   for (;;) {  // the chain
-    const Certificate next(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+    const Certificate next(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
     if (next != nullptr) continue;
     const bool end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
     ERR_clear_error();

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/event_fd.h"
 
 namespace kube::internal {
 namespace {
@@ -23,11 +23,6 @@ namespace {
 constexpr std::chrono::milliseconds kGrace{50};
 
 Error NoDescriptor() { return Error::Internal("no pipe to a program: " + std::generic_category().message(errno)); }
-
-void Wake(int event) {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(event, &one, sizeof one);
-}
 
 // Reads what is there. False at the end.
 bool Drain(int fd, std::size_t max, std::string& out, bool& too_much) {
@@ -73,8 +68,8 @@ Result<ProgramEnd> RunProgram(const Context& ctx, const ProgramOptions& options)
   if (pipe2(ends, O_CLOEXEC) != 0) return NoDescriptor();
   const Descriptor output(ends[0]);
   Descriptor input(ends[1]);
-  const Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (event.get() < 0 || fcntl(output.get(), F_SETFL, O_NONBLOCK) != 0) return NoDescriptor();
+  const EventFd event;
+  if (!event.valid() || fcntl(output.get(), F_SETFL, O_NONBLOCK) != 0) return NoDescriptor();
 
   Result<std::unique_ptr<Process>> process = Process::Start({.argv = options.argv,
                                                              .environment = options.environment,
@@ -82,10 +77,10 @@ Result<ProgramEnd> RunProgram(const Context& ctx, const ProgramOptions& options)
                                                              .stdout_fd = input.get(),
                                                              .stderr_fd = options.stderr_fd,
                                                              .own_group = !options.foreground,
-                                                             .on_exit = [fd = event.get()] { Wake(fd); }});
+                                                             .on_exit = [&event] { event.Set(); }});
   input.Close();
   if (!process) return process.error();
-  const Context::Registration stop = ctx.OnDone([fd = event.get()] { Wake(fd); });
+  const Context::Registration stop = ctx.OnDone([&event] { event.Set(); });
 
   ProgramEnd end;
   std::string text;
@@ -103,10 +98,9 @@ Result<ProgramEnd> RunProgram(const Context& ctx, const ProgramOptions& options)
       if (options.foreground && (*process)->Signal(SIGTERM)) (*process)->Wait(std::chrono::steady_clock::now() + kGrace);
       return *stopped;
     }
-    pollfd fds[2] = {{.fd = event.get(), .events = POLLIN, .revents = 0}, {.fd = open ? output.get() : -1, .events = POLLIN, .revents = 0}};
+    pollfd fds[2] = {{.fd = event.fd(), .events = POLLIN, .revents = 0}, {.fd = open ? output.get() : -1, .events = POLLIN, .revents = 0}};
     if (poll(fds, 2, -1) < 0 && errno != EINTR) return NoDescriptor();
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = read(event.get(), &count, sizeof count);
+    event.Clear();
   }
 }
 

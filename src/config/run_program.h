@@ -8,6 +8,7 @@
 
 #include "base/process.h"
 #include "kube/base/context.h"
+#include "kube/base/export.h"
 #include "kube/base/result.h"
 #include "kube/base/secret_string.h"
 
@@ -15,7 +16,7 @@ namespace kube::internal {
 
 // As a shell finds it: a command with a slash is a path, any other is looked for in $PATH; parts of $PATH that are no absolute path are
 // passed over. Nothing where there is no such program.
-std::optional<std::string> FindProgram(const std::string& command);
+KUBE_EXPORT std::optional<std::string> FindProgram(const std::string& command);
 
 struct ProgramOptions {
   std::vector<std::string> argv;         // argv[0] is a path
@@ -34,6 +35,6 @@ struct ProgramEnd {
 
 // Blocking: until the program ends or the context stops, which kills it. Errors: kConfig where it cannot be run, kInternal where the system
 // has no process or pipe for us, and what the context gives.
-Result<ProgramEnd> RunProgram(const Context& ctx, const ProgramOptions& options);
+KUBE_EXPORT Result<ProgramEnd> RunProgram(const Context& ctx, const ProgramOptions& options);
 
 }  // namespace kube::internal

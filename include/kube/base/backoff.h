@@ -5,15 +5,14 @@
 //   ExponentialBackoff    call a function until it succeeds, with the delays of a Backoff
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
-
 #include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/mutex.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

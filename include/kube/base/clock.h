@@ -8,12 +8,12 @@
 // test. To sleep, use Context::SleepFor, which also ends when the context ends.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <utility>
 
 #include "kube/base/export.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

@@ -5,21 +5,20 @@
 //   ctx.WithCancel()             a child and the CancelSource that stops it
 //   ctx.WithValue(observer)      a child that carries something for those who work in its name
 //   SignalContext()              stops at SIGINT or SIGTERM; for main()
-//   WaitUntil(ctx, mu, cv, pred) wait for a condition, or until the context stops
+//
+// wait_until.h waits for a condition, or until a context stops.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <stop_token>
 #include <typeinfo>
 #include <utility>
 
 #include "kube/base/clock.h"
 #include "kube/base/export.h"
-#include "kube/base/mutex.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 
@@ -27,7 +26,8 @@ class CancelSource;
 
 namespace internal {
 struct ContextState;
-}
+struct ContextTokens;  // of stop_token.h
+}  // namespace internal
 
 // A stop signal, an optional deadline and a clock. Contexts form a tree: when one stops, all its descendants stop, for the same reason.
 //
@@ -76,9 +76,6 @@ class KUBE_EXPORT Context {
   // A child that stops when the source's Cancel() is called or the source is destroyed.
   [[nodiscard]] std::pair<Context, CancelSource> WithCancel() const;
 
-  // A child that also stops, as cancelled, when `token` is stopped; for code that uses std::jthread.
-  [[nodiscard]] Context WithStopToken(std::stop_token token) const;
-
   // A child that carries `value`, and gives it to all that are made from it: for what belongs to a piece of work rather than to a
   // function, such as who is told of its writes. One value of each type; an inner one hides that of the outer context.
   template <typename T>
@@ -106,9 +103,6 @@ class KUBE_EXPORT Context {
 
   const std::shared_ptr<Clock>& clock() const;
 
-  // For code that takes a std::stop_token. Stops with this context.
-  std::stop_token stop_token() const;
-
   // Blocks for `duration` of the context's clock. Ok when it has passed; the reason of the stop when the context stops first, or has
   // stopped before.
   Result<void> SleepFor(Duration duration) const;
@@ -123,6 +117,7 @@ class KUBE_EXPORT Context {
 
  private:
   friend class CancelSource;
+  friend struct internal::ContextTokens;
   explicit Context(std::shared_ptr<internal::ContextState> state) : state_(std::move(state)) {}
   Context Child(std::optional<TimePoint> deadline) const;
   Context WithErased(const std::type_info& type, std::shared_ptr<void> value) const;
@@ -160,32 +155,5 @@ class KUBE_EXPORT CancelSource {
 // The first call installs the signal handlers and starts a thread; every call returns the same context. Threads that run at that time
 // keep their signal masks. Programs that handle signals themselves do not call this.
 KUBE_EXPORT Context SignalContext();
-
-// Waits until `pred()` holds or `ctx` stops. `pred` is called with `mu` held, and whoever makes it true notifies `cv`. Ok only if
-// `pred()` holds on return; a condition that already holds wins over a stopped context.
-//
-//   MutexLock lock(mu_);
-//   if (Result<void> r = WaitUntil(ctx, mu_, changed_, [&] { return !items_.empty(); }); !r) return r.error();
-//
-// Requires: `mu` is held once. It is let go while waiting, and for a moment before and after.
-template <typename Predicate>
-Result<void> WaitUntil(const Context& ctx, Mutex& mu, CondVar& cv, Predicate pred) KUBE_REQUIRES(mu) KUBE_NO_THREAD_SAFETY_ANALYSIS {
-  for (;;) {
-    if (pred()) return {};
-    if (std::optional<Error> error = ctx.Err()) return *std::move(error);
-    // The callback takes the lock, so neither registering nor unregistering may happen under it.
-    mu.Unlock();
-    {
-      const Context::Registration wake = ctx.OnDone([&mu, &cv] {
-        MutexLock lock(mu);
-        cv.NotifyAll();
-      });
-      mu.Lock();
-      while (!ctx.stopped() && !pred()) cv.Wait(mu);
-      mu.Unlock();
-    }
-    mu.Lock();
-  }
-}
 
 }  // namespace kube

@@ -1,14 +1,14 @@
 // FakeClock: a Clock for tests, where time stands still until the test moves it.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <functional>
-#include <memory>
 
 #include "kube/base/clock.h"
 #include "kube/base/export.h"
 #include "kube/base/mutex.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

@@ -15,13 +15,10 @@
 // The library writes to standard error and never to standard output. Wrap what must not be read in a SecretString (secret_string.h).
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,6 +30,9 @@
 #include "kube/base/mutex.h"
 #include "kube/base/result.h"
 #include "kube/base/secret_string.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

@@ -4,7 +4,7 @@
 //   KUBE_GUARDED_BY(mu_) ...       say which lock protects a member, or which lock a function needs
 //
 // Every lock in kubexx is one of these, but for WorkQueue's: std::mutex of libstdc++ carries no annotations, so the analysis cannot see
-// it. Waiting that has to end when a Context ends goes through WaitUntil() in context.h.
+// it. Waiting that has to end when a Context ends goes through WaitUntil() in wait_until.h.
 //
 //   class Counter {
 //    public:
@@ -18,9 +18,10 @@
 //   };
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
+
+#include "kube/base/std_chrono.h"
 
 #if defined(__clang__)
 #define KUBE_THREAD_ANNOTATION(x) __attribute__((x))

@@ -64,11 +64,12 @@ class [[nodiscard]] Result {
   // Requires: ok().
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T operator*() && { return Moved(); }
   T* operator->() { return std::get_if<0>(&state_); }
   const T* operator->() const { return std::get_if<0>(&state_); }
 
-  // The value, or throws ErrorException.
+  // The value, or throws ErrorException. A temporary gives its value away instead of a reference into itself, so a loop may go over
+  // `client.List<Pod>(ctx).value()`.
   T& value() & {
     if (!ok()) internal::ThrowError(error());
     return **this;
@@ -77,9 +78,9 @@ class [[nodiscard]] Result {
     if (!ok()) internal::ThrowError(error());
     return **this;
   }
-  T&& value() && {
+  T value() && {
     if (!ok()) internal::ThrowError(error());
-    return std::move(**this);
+    return Moved();
   }
   template <typename U>
   T value_or(U&& fallback) const& {
@@ -87,7 +88,7 @@ class [[nodiscard]] Result {
   }
   template <typename U>
   T value_or(U&& fallback) && {
-    return ok() ? std::move(**this) : static_cast<T>(std::forward<U>(fallback));
+    return ok() ? Moved() : static_cast<T>(std::forward<U>(fallback));
   }
 
   // Requires: !ok().
@@ -106,7 +107,7 @@ class [[nodiscard]] Result {
   template <typename F>
   auto and_then(F&& f) && -> std::invoke_result_t<F, T&&> {
     if (!ok()) return error();
-    return std::forward<F>(f)(std::move(**this));
+    return std::forward<F>(f)(Moved());
   }
   // f(value) in a Result; f may return nothing.
   template <typename F>
@@ -117,7 +118,7 @@ class [[nodiscard]] Result {
   template <typename F>
   auto transform(F&& f) && -> decltype(internal::ResultOf(std::forward<F>(f), std::declval<T&&>())) {
     if (!ok()) return error();
-    return internal::ResultOf(std::forward<F>(f), std::move(**this));
+    return internal::ResultOf(std::forward<F>(f), Moved());
   }
   // The value, or f(error), which is a Result of the same type.
   template <typename F>
@@ -130,6 +131,8 @@ class [[nodiscard]] Result {
   }
 
  private:
+  T&& Moved() { return std::move(*std::get_if<0>(&state_)); }
+
   std::variant<T, Error> state_;
 };
 

@@ -1,11 +1,11 @@
 // Thread: a named thread that is joined by its owner's destructor.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <thread>
 
 #include "kube/base/export.h"
+#include "kube/base/std_function.h"
 
 namespace kube {
 

@@ -21,7 +21,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +28,7 @@
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

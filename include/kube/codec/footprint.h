@@ -15,9 +15,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "kube/base/export.h"
+#include "kube/base/std_memory.h"
 #include "kube/value/type_info.h"
 #include "kube/value/value.h"
 

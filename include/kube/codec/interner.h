@@ -13,9 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "kube/base/export.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

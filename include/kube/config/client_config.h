@@ -9,10 +9,7 @@
 // Thread safety: as any plain struct. Nothing here blocks or reads a file.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +18,9 @@
 #include "kube/base/export.h"
 #include "kube/base/result.h"
 #include "kube/base/secret_string.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/value/value.h"
 
 namespace kube {

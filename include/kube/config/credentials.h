@@ -13,10 +13,7 @@
 // Who writes a client never needs this; who writes a transport does.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +24,9 @@
 #include "kube/base/metrics.h"
 #include "kube/base/result.h"
 #include "kube/base/secret_string.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/config/client_config.h"
 
 namespace kube {

@@ -17,11 +17,9 @@
 // Controllers use ManagerFlags and command line programs ConfigFlags: these are FlagSets that also have our flags.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -32,6 +30,8 @@
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
 
 namespace kube {
 

@@ -14,9 +14,7 @@
 // Cost: files are read and parsed each time. For the start of a program, not for each request.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +23,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/config/client_config.h"
 #include "kube/value/value.h"
 

@@ -12,8 +12,6 @@
 // Cost: files are read and parsed each time. For the start of a program, not for each request.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +20,8 @@
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
 #include "kube/config/client_config.h"
 #include "kube/config/kubeconfig.h"
 

@@ -6,13 +6,13 @@
 // Which fields may be used depends on the kind. For labels see selector.h.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/value/list.h"
 #include "kube/value/map.h"
 #include "kube/value/string.h"

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <compare>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -3,8 +3,7 @@
 //   timer.Wait(ToChrono(policy.spec.period));
 #pragma once
 
-#include <chrono>
-
+#include "kube/base/std_chrono.h"
 #include "kube/value/time.h"
 
 namespace kube {

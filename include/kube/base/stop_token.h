@@ -1,0 +1,21 @@
+// Contexts for code that uses std::stop_token and std::jthread.
+//
+//   std::jthread worker([&](std::stop_token token) { Work(kube::WithStopToken(ctx, token)); });
+//
+// In a header of its own, because few programs need it and <stop_token> is large.
+#pragma once
+
+#include <stop_token>
+
+#include "kube/base/context.h"
+#include "kube/base/export.h"
+
+namespace kube {
+
+// A child of `parent` that also stops, as cancelled, when `token` is stopped.
+[[nodiscard]] KUBE_EXPORT Context WithStopToken(const Context& parent, std::stop_token token);
+
+// Stops with `context`.
+KUBE_EXPORT std::stop_token StopTokenOf(const Context& context);
+
+}  // namespace kube

@@ -1,0 +1,70 @@
+// FieldError: what is wrong with one field of an object, in the words of the API server.
+//
+//   std::vector<FieldError> errors;
+//   errors.push_back(FieldError::Required("spec.gateway"));
+//   errors.push_back(FieldError::Invalid("spec.mtu", 12, "must be at least 576"));
+//   return InvalidObject({"samplecrd.k8s.io", "Network"}, "blue", errors);        // 422, one cause for each
+//
+// Thread safety: functions of their arguments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/base/error.h"
+#include "kube/base/export.h"
+#include "kube/meta/gvk.h"
+#include "kube/value/value.h"
+
+namespace kube {
+
+enum class FieldErrorType : std::uint8_t {
+  kNotFound,
+  kRequired,
+  kDuplicate,
+  kInvalid,
+  kNotSupported,
+  kForbidden,
+  kTooLong,
+  kTooShort,
+  kTooMany,
+  kTooFew,
+  kInternal,
+  kTypeInvalid,
+};
+// A cause's reason: "FieldValueInvalid".
+KUBE_EXPORT std::string_view ReasonOf(FieldErrorType type);
+
+struct KUBE_EXPORT FieldError {
+  FieldErrorType type = FieldErrorType::kInvalid;
+  std::string field{};  // "spec.containers[0].name"
+  std::string value{};  // the bad value as it stands in the message: `"x y"`, `-1`; kRequired, kForbidden, kTooLong and kInternal have none
+  std::string detail{};  // "must be no more than 63 characters"
+
+  static FieldError Invalid(std::string field, const Value& value, std::string detail);
+  static FieldError Required(std::string field, std::string detail = {});
+  static FieldError Forbidden(std::string field, std::string detail);
+  static FieldError Duplicate(std::string field, const Value& value);
+  static FieldError NotFound(std::string field, const Value& value);
+  static FieldError NotSupported(std::string field, const Value& value, const std::vector<std::string>& supported);
+  static FieldError TooLong(std::string field, std::size_t max_bytes);
+  static FieldError TooMany(std::string field, std::size_t actual, std::size_t max_items);
+
+  // The message of a cause: `Invalid value: "x y": must be no more than 63 characters`.
+  std::string Body() const;
+  std::string ToString() const;  // "spec.x: Invalid value: ..."
+
+  friend bool operator==(const FieldError&, const FieldError&) = default;
+};
+
+// A value as it stands in a message: strings quoted as Go's %q does, all others as JSON.
+KUBE_EXPORT std::string PrintFieldValue(const Value& value);
+
+// The error of an object with invalid fields: 422, reason Invalid, one cause for each field error.
+KUBE_EXPORT Error InvalidObject(const GroupKind& kind, std::string_view name, std::span<const FieldError> errors);
+
+}  // namespace kube
