@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "kube/base/wait_until.h"
+
 namespace kube::internal {
 namespace {
 

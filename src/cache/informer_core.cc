@@ -9,6 +9,9 @@
 #include <thread>
 #include <utility>
 
+#include "kube/base/metrics.h"
+#include "kube/base/wait_until.h"
+
 namespace kube::internal {
 namespace {
 
@@ -101,6 +104,8 @@ void InformerCore::Start(const Context& ctx) {
   auto [child, cancel] = ctx.WithCancel();
   cancel_.emplace(std::move(cancel));
   clock_ = ctx.clock();
+  // Objects that the program added itself say nothing about the server's version.
+  store_->SetResourceVersion({});
   for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->next_resync = clock_->Later(handler->resync_period);
   reflector_ = std::make_unique<Reflector>(source_, queue_, MakeReflectorOptions());
   if (metrics_ != nullptr) metrics_->Add("kubexx_cache_undecodable_total", {{"resource", what_}, {"namespace", options_.ns}}, 0);
@@ -356,7 +361,7 @@ void InformerCore::Resynced() {
 }
 
 void InformerCore::Bookmarked(const std::string& resource_version) {
-  store_->SetResourceVersion(resource_version);
+  if (!resource_version.empty()) store_->SetResourceVersion(resource_version);
   const std::optional<std::uint64_t> version = VersionNumber(resource_version);
   if (version) newest_ = std::max(newest_, *version);
   Seen(version, false);

@@ -250,6 +250,55 @@ TEST_F(InformerTest, AHundredThousandObjectsReplacedAtOnce) {
   EXPECT_EQ(deletes, kObjects / 2);
 }
 
+// ---- Objects that are known before the start ----
+
+TEST_F(InformerTest, TheFirstListDecidesAboutObjectsThatWereKnownBefore) {
+  SharedInformer<Pod> pods = Make();
+  for (const Pod& pod : {PodAt("vanished", "1"), PodAt("changed", "2"), PodAt("same", "3"), PodAt("unversioned", "")}) {
+    pods.indexer().Add(std::make_shared<const Pod>(pod));
+  }
+  Witness<> witness;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler(witness.Handler());
+  const auto watch = FirstList({PodAt("changed", "7"), PodAt("same", "3"), PodAt("unversioned", "5"), PodAt("new", "8")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(registration->WaitForSync(Soon()));
+  EXPECT_THAT(witness.said(),
+              UnorderedElementsAre("add default/vanished@1 initial", "add default/changed@2 initial", "add default/same@3 initial",
+                                   "add default/unversioned@ initial", "delete default/vanished@1 unknown", "update default/changed@2->7",
+                                   "update default/unversioned@->5", "add default/new@8 initial"));
+  EXPECT_THAT(witness.contradictions(), IsEmpty());
+  EXPECT_EQ(pods.indexer().Get({"default", "vanished"}), nullptr);
+  EXPECT_EQ(pods.indexer().size(), 4U);
+}
+
+TEST_F(InformerTest, AHandlerThatWasThereBeforeTheKnownObjectsHearsOfDifferencesOnly) {
+  SharedInformer<Pod> pods = Make();
+  std::vector<std::string> said;
+  const Result<HandlerRegistration> registration = pods.AddEventHandler({
+      .on_add = [&](const Ptr<Pod>& pod, bool) { said.push_back("add " + pod->metadata.name.str()); },
+      .on_delete = [&](const Deleted<Pod>& gone) { said.push_back("delete " + gone.key.ToString()); },
+  });
+  pods.indexer().Add(std::make_shared<const Pod>(PodAt("vanished", "1")));
+  pods.indexer().Add(std::make_shared<const Pod>(PodAt("same", "3")));
+  const auto watch = FirstList({PodAt("same", "3")}, "10");
+  pods.Start(ctx_);
+  ASSERT_TRUE(registration->WaitForSync(Soon()));
+  EXPECT_THAT(said, ElementsAre("delete default/vanished"));
+}
+
+TEST_F(InformerTest, KnownObjectsAreNoVersionOfTheServer) {
+  SharedInformer<Pod> pods = Make();
+  pods.indexer().Add(std::make_shared<const Pod>(PodAt("old", "99")));
+  const auto watch = source_->AddWatch();
+  pods.Start(ctx_);
+  EXPECT_EQ(pods.indexer().resource_version(), "");
+  EXPECT_FALSE(pods.HasSynced());
+  SendList(*watch, {PodAt("old", "4")}, "10");
+  ASSERT_TRUE(pods.WaitForSync(Soon()));
+  EXPECT_EQ(pods.indexer().resource_version(), "10");
+  EXPECT_EQ(pods.indexer().Get({"default", "old"})->metadata.resource_version, "4");
+}
+
 // ---- Life ----
 
 TEST_F(InformerTest, StopsWithItsContext) {

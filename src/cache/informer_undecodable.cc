@@ -109,7 +109,7 @@ void InformerCore::ApplyUndecodable(UndecodableObject object, bool deleted, std:
   if (deleted) return;
   SayUndecodable(object);
   store_->MarkUndecodable(std::move(object));
-  store_->SetResourceVersion(resource_version.view());
+  if (!resource_version.empty()) store_->SetResourceVersion(resource_version.view());
 }
 
 void InformerCore::Undecodable(UndecodableObject object, bool deleted) {

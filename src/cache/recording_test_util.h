@@ -48,7 +48,7 @@ class RecordingSink : public DeltaSink {
     reasons_ = 0;
     for (const UndecodableObject& object : undecodable) {
       skipped_.push_back(object.key.ToString());
-      reasons_ += object.error.empty() ? 0 : 1;
+      reasons_ += object.error.capacity() > std::string().capacity() ? 1 : 0;
     }
     objects_.clear();
     for (ObjectRef& object : objects) {

@@ -52,7 +52,7 @@ class Reflector::Impl {
 
     // Drops the reasons beyond the limit: a list must not take more memory because more of it is broken.
     void Mark(UndecodableObject object) {
-      if (++reasons > UndecodableSet::kMost) object.error.clear();
+      if (++reasons > UndecodableSet::kMost) DropReason(object);
       if (object.named()) {
         undecodable.insert_or_assign(object.key, std::move(object));
       } else {
@@ -65,6 +65,12 @@ class Reflector::Impl {
     std::vector<UndecodableObject> undecodable{};
     std::string resource_version{};
     bool paginated = false;
+
+    // As InitialList::Mark.
+    void Mark(UndecodableObject object) {
+      if (undecodable.size() >= UndecodableSet::kMost) DropReason(object);
+      undecodable.push_back(std::move(object));
+    }
   };
   // Why the reading of a watch was over.
   struct Ending {

@@ -1,6 +1,5 @@
 // Lists: which version and limit, pages, and what to do where the server has forgotten a version.
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "cache/reflector_impl.h"
@@ -53,12 +52,12 @@ std::optional<Error> Reflector::Impl::List(const Context& ctx) {
   objects.reserve(listed.objects.size());
   for (NewObject& object : listed.objects) {
     if (!Acceptable(WatchEventType::kAdded, object.get()) || Nameless(WatchEventType::kAdded, object.get())) {
-      listed.undecodable.push_back(Unusable(object.get()));
+      listed.Mark(Unusable(object.get()));
       continue;
     }
     LearnScope(object.get());
     if (std::optional<UndecodableObject> refused = Refused(object.get())) {
-      listed.undecodable.push_back(*std::move(refused));
+      listed.Mark(*std::move(refused));
       continue;
     }
     objects.push_back(std::move(object));
@@ -110,7 +109,7 @@ std::optional<Error> Reflector::Impl::ListPages(const Context& ctx, const std::s
       out.objects.reserve(out.objects.size() + page->objects.size());
       for (NewObject& object : page->objects) out.objects.push_back(std::move(object));
     }
-    std::move(page->undecodable.begin(), page->undecodable.end(), std::back_inserter(out.undecodable));
+    for (UndecodableObject& object : page->undecodable) out.Mark(std::move(object));
     if (page->continue_token.empty()) return std::nullopt;
     out.paginated = true;
     request.continue_token = std::move(page->continue_token);

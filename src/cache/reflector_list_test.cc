@@ -2,6 +2,7 @@
 #include <array>
 
 #include "cache/reflector_test_util.h"
+#include "cache/undecodable_set.h"
 
 namespace kube::internal {
 namespace {
@@ -70,6 +71,26 @@ TEST_F(ReflectorListTest, FillsTheSinkAndWatchesFromTheListsVersion) {
   EXPECT_EQ(sink_.flushes(), 1U);
   EXPECT_EQ(reflector_->last_resource_version(), "10");
   EXPECT_EQ(reflector_->status().state, ReflectorState::kWatching);
+}
+
+// Each page keeps few enough. A transform that refuses everything is no different.
+TEST_F(ReflectorListTest, PagesKeepABoundedNumberOfReasonsTogether) {
+  UseLists();
+  options_.transform = [](void*) -> Result<void> { return Error(ErrorKind::kInvalid, std::string(100, 'x')); };
+  constexpr std::size_t kPages = 3;
+  for (std::size_t page = 0; page < kPages; ++page) {
+    ListPage answer = PageOf<Pod>({PodAt("good" + std::to_string(page), "1")}, "10", page + 1 < kPages ? "next" : "");
+    for (std::size_t i = 0; i < UndecodableSet::kMost / 2; ++i) {
+      const std::string name = "p" + std::to_string(page) + "-" + std::to_string(i);
+      answer.undecodable.push_back({.key = {"default", String(name)}, .resource_version = "1", .error = std::string(100, 'x')});
+    }
+    source_->AddList(std::move(answer));
+  }
+  const auto watch = source_->AddWatch();
+  Start();
+  ASSERT_TRUE(watch->WaitDrained());
+  EXPECT_EQ(sink_.skipped().size(), kPages * UndecodableSet::kMost / 2 + kPages);
+  EXPECT_EQ(sink_.reasons(), UndecodableSet::kMost);
 }
 
 TEST_F(ReflectorListTest, TakesAllPagesAndTheFirstOnesVersion) {

@@ -58,9 +58,9 @@ TEST_F(ReflectorWatchTest, AStreamedListKeepsABoundedNumberOfReasons) {
   const auto stream = source_->AddWatch();
   for (std::size_t i = 0; i < many; ++i) {
     stream->Undecodable(WatchEventType::kAdded,
-                        {.key = {"default", String("p" + std::to_string(i))}, .resource_version = "1", .error = "spec: too deep"});
+                        {.key = {"default", String("p" + std::to_string(i))}, .resource_version = "1", .error = std::string(100, 'x')});
   }
-  stream->Undecodable(WatchEventType::kAdded, {.error = "malformed"});
+  stream->Undecodable(WatchEventType::kAdded, {.error = std::string(100, 'x')});
   stream->Added(PodAt("good", "2"));
   stream->Synced("10");
   Start();

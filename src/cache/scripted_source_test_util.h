@@ -30,6 +30,7 @@
 #include "client/raw_object.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/mutex.h"
+#include "kube/base/wait_until.h"
 
 namespace kube::internal {
 

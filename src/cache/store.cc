@@ -320,7 +320,6 @@ class Store::Impl {
   }
 
   void SetResourceVersion(std::string_view resource_version) {
-    if (resource_version.empty()) return;
     std::string version(resource_version);
     MutexLock writer(writer_mu_);
     WriterLock lock(mu_);

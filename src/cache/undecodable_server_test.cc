@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,11 +17,17 @@
 #include "cache/informer_test_util.h"
 #include "client/raw_object.h"
 #include "client/server_test_util.h"
+#include "codec/wire.h"
 #include "kube/api/apps/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/fake_clock.h"
+#include "kube/base/thread.h"
+#include "kube/base/wait_until.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/codec/protobuf.h"
+#include "kube/config/client_config.h"
+#include "kube/serve/certificate.h"
+#include "kube/serve/http_server.h"
 #include "kube/transport/http_transport.h"
 #include "kube/transport/transport.h"
 
@@ -57,6 +64,22 @@ struct Recorded {
   std::string content_type{};
   std::string before{}, after{};  // of JSON what stands around the items, of protobuf `after` is empty
   std::vector<std::string> items{};
+
+  static Recorded From(std::string content_type, std::string_view body) {
+    Recorded out{.content_type = std::move(content_type)};
+    RawList raw;
+    if (out.json()) {
+      EXPECT_TRUE(internal::SplitJsonList(body, raw));
+      const std::size_t at = raw.head.find("\"items\":[]") + 9;
+      out.before = raw.head.substr(0, at);
+      out.after = raw.head.substr(at);
+    } else {
+      EXPECT_TRUE(internal::SplitProtobufList(ParseProtobufEnvelope(body)->raw, raw));
+      out.before = raw.head;
+    }
+    for (const std::string_view item : raw.items) out.items.emplace_back(item);
+    return out;
+  }
 
   bool json() const { return content_type == kJson; }
   std::string Body(const std::vector<std::string>& with) const {
@@ -167,15 +190,162 @@ class Replayed : public Transport {
   std::size_t next_watch_ KUBE_GUARDED_BY(mu_) = 0;
 };
 
-// An informer over such a server, with time that only the test moves.
+// Between a client and a server, over TCP with TLS and HTTP/2: rewrites one object of all that passes, in lists and in the events of
+// watches. Sends in pieces that end wherever they end.
+class RewritingProxy {
+ public:
+  explicit RewritingProxy(const Client& upstream) : upstream_(upstream.transport()) {
+    const serve::KeyPair keys = ca_.Issue({.common_name = "proxy", .addresses = {"127.0.0.1"}, .server = true}).value();
+    server_ =
+        serve::HttpServer::Start({.tls = serve::HttpTlsOptions{keys.certificate_pem, keys.key_pem}, .limits = serve::HttpLimits::ForApi()},
+                                 [this](const std::shared_ptr<serve::HttpExchange>& exchange) { Answer(exchange); })
+            .value();
+  }
+  RewritingProxy(const RewritingProxy&) = delete;
+  RewritingProxy& operator=(const RewritingProxy&) = delete;
+  ~RewritingProxy() {
+    server_ = nullptr;
+    Stop();
+  }
+
+  Client MakeClient(const char* content_type) const {
+    ClientConfig config;
+    config.host = "https://127.0.0.1:" + std::to_string(server_->port());
+    config.tls.ca_data = ca_.certificate_pem();
+    config.qps = -1;
+    config.content_type = content_type;
+    return Client::FromConfig(config).value();
+  }
+  // The object that is rewritten from now on; none: an empty name. Watches end.
+  void Rewrite(std::string name, std::function<std::string(const std::string& object)> make) {
+    Stop();
+    MutexLock lock(mu_);
+    rule_ = {std::move(name), std::move(make)};
+    running_ = Context::Background().WithCancel();
+  }
+
+ private:
+  struct Rule {
+    std::string name{};
+    std::function<std::string(const std::string& object)> make{};
+  };
+
+  void Stop() {
+    std::vector<Thread> threads;
+    {
+      MutexLock lock(mu_);
+      running_.second.Cancel();
+      threads.swap(threads_);
+    }
+    for (Thread& thread : threads) thread.Join();
+  }
+  void Answer(const std::shared_ptr<serve::HttpExchange>& exchange) {
+    MutexLock lock(mu_);
+    threads_.emplace_back("proxy", [this, exchange, ctx = running_.first, rule = rule_] { Forward(ctx, *exchange, rule); });
+  }
+  void Forward(const Context& ctx, serve::HttpExchange& exchange, const Rule& rule) const {
+    const serve::HttpRequest& asked = exchange.request();
+    const bool watch = asked.query.find("watch=true") != std::string::npos;
+    HttpRequest request;
+    request.target = asked.path + "?" + asked.query;
+    request.headers.Add("Accept", std::string(asked.headers.Get("accept")));
+    request.verb = watch ? "watch" : "list";
+    request.streaming = true;
+    Result<HttpResponse> answer = upstream_->RoundTrip(ctx, std::move(request));
+    if (!answer) return exchange.Abort();
+    const std::string content_type(answer->headers.Get("content-type"));
+    exchange.Start(answer->code, {{"content-type", content_type}});
+    if (watch && answer->code == 200) {
+      ForwardEvents(ctx, exchange, *answer->stream, content_type.starts_with(kJson), rule);
+    } else {
+      const Result<std::string> body = ReadAll(ctx, *answer->stream);
+      if (!body) return exchange.Abort();
+      Send(exchange, answer->code == 200 ? Rewritten(Recorded::From(content_type, *body), rule) : *body);
+    }
+    exchange.Finish();
+  }
+  static void ForwardEvents(const Context& ctx, serve::HttpExchange& exchange, BodyStream& stream, bool json, const Rule& rule) {
+    std::string buffer, piece(4096, '\0');
+    for (;;) {
+      const Result<std::size_t> got = stream.Read(ctx, piece.data(), piece.size());
+      if (!got || *got == 0) return;
+      buffer.append(piece, 0, *got);
+      for (std::size_t size = 0; (size = EventSize(buffer, json)) != 0; buffer.erase(0, size)) {
+        if (!Send(exchange, json ? RewrittenJson(buffer.substr(0, size), rule) : RewrittenFrame(buffer.substr(0, size), rule))) return;
+      }
+    }
+  }
+  // 0: it is not all there.
+  static std::size_t EventSize(const std::string& buffer, bool json) {
+    if (json) return buffer.find('\n') + 1;
+    if (buffer.size() < 4) return 0;
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(buffer[i]);
+    return buffer.size() < size + 4 ? 0 : size + 4;
+  }
+  static Error NoError() { return Error::Decode("not asked"); }
+  static bool Is(const UndecodableObject& object, const Rule& rule) { return !rule.name.empty() && object.key.name.view() == rule.name; }
+  static std::string Rewritten(const Recorded& list, const Rule& rule) {
+    std::vector<std::string> items = list.items;
+    for (std::string& item : items) {
+      if (Is(list.json() ? internal::IdentifyJson(item, NoError()) : internal::IdentifyProtobuf(item, NoError()), rule))
+        item = rule.make(item);
+    }
+    return list.Body(items);
+  }
+  static std::string RewrittenJson(std::string event, const Rule& rule) {
+    const std::size_t begin = event.find("\"object\":") + 9;
+    const std::string object = event.substr(begin, event.rfind('}') - begin);
+    if (Is(internal::IdentifyJson(object, NoError()), rule)) event.replace(begin, object.size(), rule.make(object));
+    return event;
+  }
+  static std::string RewrittenFrame(std::string frame, const Rule& rule) {
+    std::string_view type, wrapped, object;
+    const auto read = [](std::string_view message, std::uint32_t wanted, std::string_view& field) {
+      std::uint32_t number = 0;
+      internal::Wire wire{};
+      std::string_view bytes;
+      for (internal::WireReader reader(message); !reader.AtEnd() && reader.Tag(number, wire) && reader.Bytes(bytes);) {
+        if (number == wanted) field = bytes;
+      }
+    };
+    read(std::string_view(frame).substr(4), 1, type);
+    read(std::string_view(frame).substr(4), 2, wrapped);
+    read(wrapped, 1, object);
+    if (!Is(internal::IdentifyProtobuf(object, NoError()), rule)) return frame;
+    return Recorded::Framed(type, Envelope("Deployment", rule.make(std::string(ParseProtobufEnvelope(object)->raw))));
+  }
+  static bool Send(serve::HttpExchange& exchange, const std::string& text) {
+    bool open = true;
+    for (std::size_t at = 0, size = 1; open && at < text.size(); at += size, size = size * 3 % 1009 + 1) {
+      open = exchange.Write(std::make_shared<const std::string>(text.substr(at, size)));
+    }
+    return open;
+  }
+
+  const std::shared_ptr<Transport> upstream_;
+  const serve::CertificateAuthority ca_ = serve::CertificateAuthority::Create("proxy").value();
+  Mutex mu_;
+  Rule rule_ KUBE_GUARDED_BY(mu_);
+  std::pair<Context, CancelSource> running_ KUBE_GUARDED_BY(mu_) = Context::Background().WithCancel();
+  std::vector<Thread> threads_ KUBE_GUARDED_BY(mu_);
+  std::unique_ptr<serve::HttpServer> server_;
+};
+
+// An informer over such a server. Of Replayed, time is what the test moves.
 template <ObjectType T>
 class Playback {
  public:
-  explicit Playback(std::shared_ptr<Replayed> server, std::string ns)
-      : server_(std::move(server)),
+  Playback(std::shared_ptr<Replayed> server, std::string ns) : Playback(std::move(server), std::make_shared<FakeClock>(), std::move(ns)) {}
+  Playback(std::shared_ptr<Replayed> server, const std::shared_ptr<FakeClock>& clock, std::string ns)
+      : Playback(Client::FromConfig({.host = "http://replayed"}, {.transport = std::move(server), .clock = clock}).value(), clock,
+                 std::move(ns)) {}
+  Playback(Client client, std::shared_ptr<FakeClock> clock, std::string ns, bool streams = false)
+      : clock_(std::move(clock)),
+        both_((clock_ ? Context::Background(clock_) : Context::Background()).WithCancel()),
         ns_(std::move(ns)),
-        client_(Client::FromConfig({.host = "http://replayed"}, {.transport = server_, .clock = clock_}).value()),
-        factory_(client_, {.ns = ns_, .watch_list = false}),
+        client_(std::move(client)),
+        factory_(client_, {.ns = ns_, .watch_list = streams}),
         informer_(Make()) {
     registration_ = *informer_.AddEventHandler(witness_.Handler());
     factory_.Start(ctx_);
@@ -196,7 +366,7 @@ class Playback {
     const Context patience = Context::Background().WithTimeout(std::chrono::minutes(2));
     for (int i = 0; !done(); ++i) {
       if (patience.stopped()) return false;
-      if (i > 3) clock_->Advance(std::chrono::milliseconds(500));
+      if (i > 3 && clock_) clock_->Advance(std::chrono::milliseconds(500));
       (void)Context::Background().SleepFor(std::chrono::milliseconds(1));
     }
     return true;
@@ -213,11 +383,10 @@ class Playback {
     }
   }
 
-  std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>();
-  std::pair<Context, CancelSource> both_ = Context::Background(clock_).WithCancel();
+  const std::shared_ptr<FakeClock> clock_;  // null: the real one
+  std::pair<Context, CancelSource> both_;
   Context& ctx_ = both_.first;
   CancelSource& cancel_ = both_.second;
-  const std::shared_ptr<Replayed> server_;
   const std::string ns_;
   Client client_;
   InformerFactory factory_;
@@ -270,18 +439,7 @@ class GarbageServerTest : public internal::ServerTest {
     request.verb = "list";
     Result<HttpResponse> answer = client_->transport()->RoundTrip(Patient(), std::move(request));
     EXPECT_TRUE(answer && answer->code == 200);
-    Recorded out{.content_type = std::string(answer->headers.Get("content-type"))};
-    RawList raw;
-    if (out.json()) {
-      EXPECT_TRUE(internal::SplitJsonList(answer->body, raw));
-      const std::size_t at = raw.head.find("\"items\":[]") + 9;
-      out.before = raw.head.substr(0, at);
-      out.after = raw.head.substr(at);
-    } else {
-      EXPECT_TRUE(internal::SplitProtobufList(ParseProtobufEnvelope(answer->body)->raw, raw));
-      out.before = raw.head;
-    }
-    for (const std::string_view item : raw.items) out.items.emplace_back(item);
+    Recorded out = Recorded::From(std::string(answer->headers.Get("content-type")), answer->body);
     EXPECT_EQ(out.items.size(), kItems);
     return out;
   }
@@ -350,6 +508,35 @@ class GarbageServerTest : public internal::ServerTest {
     EXPECT_TRUE(!garbage.keeps_identity || run.Names().size() == kItems);
   }
 
+  // Changes an item on the server; gives its version.
+  String Touch(std::size_t i, std::size_t round) {
+    const std::string merge = R"({"metadata":{"annotations":{"note":"round )" + std::to_string(round) + R"("}}})";
+    const Result<Deployment> changed =
+        client_->Patch<Deployment>(Patient(), {String(ns_), String("d" + std::to_string(i))}, Patch::Merge(merge));
+    EXPECT_TRUE(changed) << changed.error().ToString();
+    return changed ? changed->metadata.resource_version : String();
+  }
+  static bool Has(const Playback<Deployment>& run, std::size_t i, const String& version) {
+    const Result<Ptr<Deployment>> got = run.Get("d" + std::to_string(i));
+    return got && (*got)->metadata.resource_version == version;
+  }
+  // The list has garbage, and so has the change of that item if its name can be read: without one it would end the watch, and the next list
+  // would come after a backoff. The change of another item comes behind it.
+  void ThroughProxy(RewritingProxy& proxy, const Client& client, const Garbage& garbage, std::size_t round) {
+    const std::size_t i = round % kItems, next = (i + 1) % kItems;
+    SCOPED_TRACE(client.config().content_type + ", item " + std::to_string(i) + ": " + garbage.name);
+    proxy.Rewrite("d" + std::to_string(i), garbage.make);
+    Playback<Deployment> run(client, nullptr, ns_, round / kItems % 2 == 0);
+    ASSERT_TRUE(run.Synced());
+    ExpectTheOthers(run, garbage, i);
+    const Result<Ptr<Deployment>> bad = run.Get("d" + std::to_string(i));
+    const bool named = bad || (IsUndecodable(bad.error()) && bad.error().message().find("could not identify") == std::string::npos);
+    if (named) Touch(i, round);
+    const String version = Touch(next, round);
+    ASSERT_TRUE(run.Until([&] { return Has(run, next, version); }));
+    ExpectTheOthers(run, garbage, i);
+  }
+
   std::optional<Client> client_;
   std::string ns_;
 };
@@ -396,6 +583,24 @@ TEST_P(GarbageServerTest, AnEventLeavesAllOtherItemsInTheCache) {
     ++k;
   }
   for (const Garbage& garbage : internal::ProtobufGarbage()) Event<Deployment>(protobuf, garbage, k++ % kItems);
+}
+
+// In front of each server: one object is garbage, in lists, streamed lists and watches; all else is what the server sends at that moment.
+TEST_P(GarbageServerTest, AProxyThatRewritesOneObjectLeavesAllOthersInTheCache) {
+  CreateItems();
+  RewritingProxy proxy(*client_);
+  std::size_t round = 0;
+  for (const Garbage& garbage : internal::JsonGarbage()) ThroughProxy(proxy, proxy.MakeClient(kJson), garbage, round++);
+  for (const Garbage& garbage : internal::ProtobufGarbage()) ThroughProxy(proxy, proxy.MakeClient(kProtobuf), garbage, round++);
+
+  // It heals with its next change.
+  proxy.Rewrite("d0", [](const std::string&) { return std::string("\xff\xff"); });
+  Playback<Deployment> run(proxy.MakeClient(kProtobuf), nullptr, ns_);
+  ASSERT_TRUE(run.Synced());
+  EXPECT_TRUE(IsUndecodable(run.Get("d0").error()));
+  proxy.Rewrite("", {});
+  const String version = Touch(0, round);
+  EXPECT_TRUE(run.Until([&] { return Has(run, 0, version); }));
 }
 
 // What any tenant of a cluster can do.

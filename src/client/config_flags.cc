@@ -62,14 +62,14 @@ void ConfigFlags::AddTo(FlagSet& flags, LoadOptions& options) {
   flags.Add("request-timeout", &options.timeout, &ReadTimeout, "the deadline of a request; 0 means none").Value("TIME");
   flags.Add("as", &options.impersonate.user, "the user to impersonate").Value("USER").NotInEnvironment();
   flags.Add("as-uid", &options.impersonate.uid, "the UID to impersonate").Value("UID").NotInEnvironment();
-  flags.Add("as-group", &options.impersonate.groups, "a group to impersonate.NotInEnvironment(); may be repeated").Value("GROUP").Whole();
+  flags.Add("as-group", &options.impersonate.groups, "a group to impersonate; may be repeated").Value("GROUP").Whole().NotInEnvironment();
   const auto add_extra = [&options](const std::string& value) -> Result<void> {
     const std::size_t equals = value.find('=');
     if (equals == std::string::npos || equals == 0) return Error::Invalid("expected key=value");
     options.impersonate.extra[value.substr(0, equals)].push_back(value.substr(equals + 1));
     return {};
   };
-  flags.Call("as-user-extra", add_extra, "more of the user to impersonate.NotInEnvironment(); may be repeated").Value("KEY=VALUE");
+  flags.Call("as-user-extra", add_extra, "more of the user to impersonate; may be repeated").Value("KEY=VALUE").NotInEnvironment();
 }
 
 void ConfigFlags::UseEnvironmentOf(FlagSet& flags, const LoadOptions& options) {

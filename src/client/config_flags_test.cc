@@ -17,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 LoadOptions Parsed(const std::vector<std::string>& arguments) {
   ConfigFlags flags;
@@ -117,6 +118,16 @@ TEST(ConfigFlagsTest, TheProgramsOwnFlagsStandBesideOurs) {
   EXPECT_EQ(flags.options.user, "");
   EXPECT_EQ(flags.options.ns, "x");
   EXPECT_THAT(flags.Help(), HasSubstr("usage: podtop [flags]\n\n      --wide                        print more columns\n\ncluster:\n"));
+}
+
+// Which server, as whom, in which namespace: never by a variable, which may be another program's (GITHUB_TOKEN).
+TEST(ConfigFlagsTest, OnlyHarmlessFlagsHaveVariables) {
+  FlagSet flags("podtop");
+  LoadOptions options;
+  ConfigFlags::AddTo(flags, options);
+  EXPECT_THAT(flags.Variables(),
+              UnorderedElementsAre("PODTOP_KUBECONFIG", "PODTOP_DISABLE_COMPRESSION", "PODTOP_REQUEST_TIMEOUT", "PODTOP_CONFIG"));
+  EXPECT_THAT(flags.Help(), HasSubstr("a group to impersonate; may be repeated\n"));
 }
 
 TEST(ConfigFlagsTest, BadValuesAreErrorsAndChangeNothing) {

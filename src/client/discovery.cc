@@ -12,6 +12,7 @@
 #include "client/request.h"
 #include "kube/base/log.h"
 #include "kube/base/thread.h"
+#include "kube/base/wait_until.h"
 #include "kube/client/status_error.h"
 #include "kube/codec/json.h"
 #include "kube/transport/transport.h"

@@ -16,6 +16,7 @@
 #include "client/discovery_test_util.h"
 #include "kube/base/fake_clock.h"
 #include "kube/client/rest_mapper.h"
+#include "kube/config/client_config.h"
 
 namespace kube::internal {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "client/discovery_impl.h"
 #include "kube/codec/json.h"
+#include "kube/config/client_config.h"
 
 namespace kube {
 namespace {

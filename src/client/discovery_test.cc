@@ -13,6 +13,7 @@
 #include "client/discovery_test_util.h"
 #include "kube/base/fake_clock.h"
 #include "kube/base/thread.h"
+#include "kube/config/client_config.h"
 #include "kube/transport/transport_errors.h"
 
 namespace kube {

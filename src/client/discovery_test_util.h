@@ -11,6 +11,7 @@
 
 #include "kube/base/mutex.h"
 #include "kube/client/client.h"
+#include "kube/config/client_config.h"
 #include "kube/transport/transport.h"
 
 namespace kube::internal {

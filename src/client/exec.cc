@@ -12,6 +12,7 @@
 #include "client/pod_request.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
+#include "kube/base/wait_until.h"
 #include "kube/transport/transport_errors.h"
 
 namespace kube {

@@ -6,17 +6,13 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 
 namespace kube::internal {
 namespace {
-
-constexpr std::uint64_t kStop = std::uint64_t{1} << 32;
 
 struct Address {
   sockaddr_storage storage{};
@@ -51,9 +47,9 @@ in_port_t& PortOf(sockaddr_storage& storage) {
 }
 
 // Sets `port` where it was 0.
-Result<FileDescriptor> Bind(Address address, std::uint16_t& port) {
+Result<Descriptor> Bind(Address address, std::uint16_t& port) {
   const std::string what = fmt::format("listen on port {} of {}", port, address.text);
-  FileDescriptor fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0) return SystemError(what);
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -69,19 +65,7 @@ Result<FileDescriptor> Bind(Address address, std::uint16_t& port) {
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
-Result<std::uint16_t> ListenOn(const std::vector<std::string>& addresses, std::uint16_t port, std::vector<FileDescriptor>& listeners) {
+Result<std::uint16_t> ListenOn(const std::vector<std::string>& addresses, std::uint16_t port, std::vector<Descriptor>& listeners) {
   if (addresses.empty()) return Error::Invalid("there is no address to listen on");
   for (const std::string& name : addresses) {
     const bool local = name == "localhost";
@@ -90,7 +74,7 @@ Result<std::uint16_t> ListenOn(const std::vector<std::string>& addresses, std::u
     for (const std::string& text : local ? std::vector<std::string>{"127.0.0.1", "::1"} : std::vector<std::string>{name}) {
       Result<Address> address = ParseAddress(text);
       if (!address) return address.error();
-      Result<FileDescriptor> fd = Bind(*std::move(address), port);
+      Result<Descriptor> fd = Bind(*std::move(address), port);
       if (!fd) {
         failed = fd.error();
         continue;
@@ -103,10 +87,8 @@ Result<std::uint16_t> ListenOn(const std::vector<std::string>& addresses, std::u
   return port;
 }
 
-Acceptor::Acceptor() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-
 Result<void> Acceptor::Start(std::vector<Listener> listeners, Handler handler, std::function<void()> woken) {
-  if (wake_.get() < 0) return Error(ErrorKind::kTransport, "no eventfd could be made: too many open files?");
+  if (!wake_.valid()) return Error(ErrorKind::kTransport, "no eventfd could be made: too many open files?");
   listeners_ = std::move(listeners);
   handler_ = std::move(handler);
   woken_ = std::move(woken);
@@ -114,12 +96,10 @@ Result<void> Acceptor::Start(std::vector<Listener> listeners, Handler handler, s
   return {};
 }
 
-void Acceptor::Wake() const {
-  const std::uint64_t one = 1;
-  (void)!write(wake_.get(), &one, sizeof(one));
+void Acceptor::RequestStop() {
+  stopping_ = true;
+  wake_.Set();
 }
-
-void Acceptor::RequestStop() const { (void)!write(wake_.get(), &kStop, sizeof(kStop)); }
 
 void Acceptor::Stop() {
   RequestStop();
@@ -128,13 +108,13 @@ void Acceptor::Stop() {
 
 void Acceptor::Run() {
   std::vector<pollfd> polled;
-  polled.push_back({wake_.get(), POLLIN, 0});
+  polled.push_back({wake_.fd(), POLLIN, 0});
   for (const Listener& listener : listeners_) polled.push_back({listener.fd.get(), POLLIN, 0});
   while (true) {
     if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return;
-    std::uint64_t count = 0;
-    if (read(wake_.get(), &count, sizeof(count)) == sizeof(count)) {
-      if (count >= kStop) {
+    if (polled[0].revents != 0) {
+      wake_.Clear();
+      if (stopping_) {
         listeners_.clear();
         return;
       }
@@ -142,12 +122,12 @@ void Acceptor::Run() {
     }
     for (std::size_t i = 1; i < polled.size(); ++i) {
       if (polled[i].revents == 0) continue;
-      FileDescriptor connection(accept4(polled[i].fd, nullptr, nullptr, SOCK_CLOEXEC));
+      Descriptor connection(accept4(polled[i].fd, nullptr, nullptr, SOCK_CLOEXEC));
       if (connection.get() >= 0) {
         handler_(std::move(connection), listeners_[i - 1].port);
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
         // Nothing can be done but to let others finish; the connection stays in the queue.
-        pollfd only_wake{wake_.get(), POLLIN, 0};
+        pollfd only_wake{wake_.fd(), POLLIN, 0};
         (void)poll(&only_wake, 1, 100);
       }
     }

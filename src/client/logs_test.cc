@@ -10,6 +10,7 @@
 #include "client/scripted_transport_test_util.h"
 #include "kube/base/fake_clock.h"
 #include "kube/base/thread.h"
+#include "kube/config/client_config.h"
 #include "kube/transport/transport_errors.h"
 
 namespace kube::internal {

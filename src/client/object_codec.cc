@@ -244,7 +244,7 @@ Result<void> DecodeWholeList(const TypeInfo* type, bool metadata_only, BodyForma
 // Of very many, not every reason is worth its memory.
 constexpr std::size_t kMostReasons = 1000;
 void Skip(UndecodableObject object, std::vector<UndecodableObject>& undecodable) {
-  if (undecodable.size() >= kMostReasons) std::string().swap(object.error);
+  if (undecodable.size() >= kMostReasons) DropReason(object);
   undecodable.push_back(std::move(object));
 }
 

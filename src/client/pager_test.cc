@@ -8,6 +8,7 @@
 #include "kube/client/client.h"
 #include "kube/client/retry.h"
 #include "kube/client/wait.h"
+#include "kube/config/client_config.h"
 
 namespace kube::internal {
 namespace {

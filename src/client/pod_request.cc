@@ -57,7 +57,12 @@ Result<WebSocketDial> DialPod(Transport& transport, const Context& ctx, HttpRequ
   answer.code = dial->refusal.code;
   answer.headers = std::move(dial->refusal.headers);
   answer.body = std::move(dial->refusal.body);
-  return ErrorFromResponse(answer, asked).WithContext("the server did not upgrade to a WebSocket");
+  Error refused = ErrorFromResponse(answer, asked);
+  // The API server's own words need no more. Others are those of a proxy, say.
+  if (!refused.causes().empty() && refused.causes()[0].reason == "UnexpectedServerResponse") {
+    return refused.WithContext("the server did not upgrade to a WebSocket");
+  }
+  return refused;
 }
 
 }  // namespace kube::internal

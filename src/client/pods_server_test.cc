@@ -11,10 +11,13 @@
 #include "kube/api/core/v1.h"
 #include "kube/apiserver/api_server.h"
 #include "kube/base/mutex.h"
+#include "kube/base/secret_string.h"
 #include "kube/base/thread.h"
+#include "kube/base/wait_until.h"
 #include "kube/client/client.h"
 #include "kube/client/pods.h"
 #include "kube/client/subresources.h"
+#include "kube/config/client_config.h"
 
 namespace kube {
 namespace {

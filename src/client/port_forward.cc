@@ -16,12 +16,13 @@
 #include "client/pod_request.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
+#include "kube/base/wait_until.h"
 #include "transport/spdy/spdy_connection.h"
 
 namespace kube {
 namespace {
 
-using internal::FileDescriptor;
+using internal::Descriptor;
 using internal::SpdyConnection;
 using internal::SpdyStream;
 using internal::WebSocketDial;
@@ -143,16 +144,16 @@ class PortForwarder::Impl {
     for (const std::string& spec : options_.ports) {
       Result<ForwardedPort> port = ParseForwardedPort(spec);
       if (!port) return port.error();
-      std::vector<FileDescriptor> fds;
+      std::vector<Descriptor> fds;
       Result<std::uint16_t> local = internal::ListenOn(options_.addresses, port->local, fds);
       if (!local) return local.error().WithContext(what_);
       port->local = *local;
       ports_.push_back(*port);
-      for (FileDescriptor& fd : fds) listeners.push_back({std::move(fd), port->remote});
+      for (Descriptor& fd : fds) listeners.push_back({std::move(fd), port->remote});
     }
     if (listeners.empty()) return {};
     return acceptor_.Start(
-        std::move(listeners), [this](FileDescriptor fd, std::uint16_t port) { Serve(std::move(fd), port); }, [this] { Reap(); });
+        std::move(listeners), [this](Descriptor fd, std::uint16_t port) { Serve(std::move(fd), port); }, [this] { Reap(); });
   }
 
   const std::vector<ForwardedPort>& ports() const { return ports_; }
@@ -195,7 +196,7 @@ class PortForwarder::Impl {
  private:
   // A connection to a local port.
   struct Local {
-    FileDescriptor fd;
+    Descriptor fd;
     std::uint16_t port = 0;
     bool done = false;  // with the lock of the forwarder
     Thread thread;
@@ -242,7 +243,7 @@ class PortForwarder::Impl {
 
   // ---- Local connections ----
 
-  void Serve(FileDescriptor fd, std::uint16_t port) {
+  void Serve(Descriptor fd, std::uint16_t port) {
     auto local = std::make_shared<Local>();
     local->fd = std::move(fd);
     local->port = port;

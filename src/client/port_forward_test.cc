@@ -19,6 +19,7 @@
 #include "kube/base/fake_clock.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
+#include "kube/config/client_config.h"
 #include "kube/transport/write_permit.h"
 #include "transport/pipe_test_util.h"
 #include "transport/spdy/spdy_connection.h"
@@ -162,7 +163,7 @@ class LocalClient {
   }
 
  private:
-  FileDescriptor fd_;
+  Descriptor fd_;
   bool connected_ = false;
 };
 
@@ -195,7 +196,7 @@ TEST(Contract17ForwardedPorts, SpecsAreReadAsKubectlReadsThem) {
 }
 
 TEST(Contract17Listeners, LocalhostIsBothFamiliesOnOnePort) {
-  std::vector<FileDescriptor> listeners;
+  std::vector<Descriptor> listeners;
   const Result<std::uint16_t> port = ListenOn({"localhost"}, 0, listeners);
   ASSERT_TRUE(port.ok()) << port.error().ToString();
   EXPECT_GT(*port, 0);
@@ -207,10 +208,10 @@ TEST(Contract17Listeners, LocalhostIsBothFamiliesOnOnePort) {
 }
 
 TEST(Contract17Listeners, LocalhostIsFineWithOneFamily) {
-  std::vector<FileDescriptor> taken;
+  std::vector<Descriptor> taken;
   const Result<std::uint16_t> port = ListenOn({"127.0.0.1"}, 0, taken);
   ASSERT_TRUE(port.ok());
-  std::vector<FileDescriptor> listeners;
+  std::vector<Descriptor> listeners;
   const Result<std::uint16_t> rest = ListenOn({"localhost"}, *port, listeners);
   if (!rest) GTEST_SKIP() << "this machine has no IPv6: " << rest.error().ToString();
   EXPECT_EQ(*rest, *port);
@@ -218,10 +219,10 @@ TEST(Contract17Listeners, LocalhostIsFineWithOneFamily) {
 }
 
 TEST(Contract17Listeners, AddressesHaveToWorkAll) {
-  std::vector<FileDescriptor> taken;
+  std::vector<Descriptor> taken;
   const Result<std::uint16_t> port = ListenOn({"127.0.0.2"}, 0, taken);
   ASSERT_TRUE(port.ok());
-  std::vector<FileDescriptor> listeners;
+  std::vector<Descriptor> listeners;
   const Result<std::uint16_t> failed = ListenOn({"127.0.0.1", "127.0.0.2"}, *port, listeners);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().kind(), ErrorKind::kTransport);
@@ -229,7 +230,7 @@ TEST(Contract17Listeners, AddressesHaveToWorkAll) {
 }
 
 TEST(Contract17Listeners, NamesAreNotAddresses) {
-  std::vector<FileDescriptor> listeners;
+  std::vector<Descriptor> listeners;
   EXPECT_EQ(ListenOn({"example.com"}, 0, listeners).error().kind(), ErrorKind::kInvalid);
   EXPECT_EQ(ListenOn({}, 0, listeners).error().kind(), ErrorKind::kInvalid);
 }
@@ -333,7 +334,7 @@ TEST_F(Contract17PortForward, LocalPortsLeadToThePod) {
 }
 
 TEST_F(Contract17PortForward, ALocalPortThatIsTakenIsAnError) {
-  std::vector<FileDescriptor> taken;
+  std::vector<Descriptor> taken;
   const std::uint16_t port = ListenOn({"127.0.0.1"}, 0, taken).value();
   const Result<PortForwarder> forwarder = Start({.ports = {std::to_string(port) + ":80"}, .addresses = {"127.0.0.1"}});
   ASSERT_FALSE(forwarder.ok());

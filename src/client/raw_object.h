@@ -29,6 +29,8 @@ UndecodableObject IdentifyProtobuf(std::string_view object, const Error& why);
 
 // The message, in one line of at most 512 bytes.
 std::string OneLine(const Error& why);
+// Drops the reason and the memory that it takes.
+inline void DropReason(UndecodableObject& object) { std::string().swap(object.error); }
 
 // What a reader of the object gets: "ns/name cannot be decoded: spec.replicas: expected an integer".
 Error UndecodableError(const UndecodableObject& object);

@@ -11,6 +11,7 @@
 #include "kube/client/client.h"
 #include "kube/codec/json.h"
 #include "kube/codec/protobuf.h"
+#include "kube/config/client_config.h"
 #include "kube/transport/transport_errors.h"
 
 namespace kube::internal {

@@ -11,6 +11,7 @@
 #include "kube/client/scale.h"
 #include "kube/client/subresources.h"
 #include "kube/codec/protobuf.h"
+#include "kube/config/client_config.h"
 
 namespace kube::internal {
 namespace {

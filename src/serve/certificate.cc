@@ -1,5 +1,6 @@
 #include "kube/serve/certificate.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
@@ -10,7 +11,9 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <array>
+#include <ctime>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -33,6 +36,8 @@ using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
 using Names = std::unique_ptr<GENERAL_NAMES, Deleter<GENERAL_NAMES_free>>;
 using Name = std::unique_ptr<GENERAL_NAME, Deleter<GENERAL_NAME_free>>;
+
+using TimePoint = std::chrono::system_clock::time_point;
 
 constexpr std::chrono::hours kAuthorityLifetime{24 * 365 * 10};
 
@@ -75,17 +80,20 @@ Result<std::string> PublicKeyText(EVP_PKEY* key) {
   return TextOf(bio.get());
 }
 
-Bio BioOf(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
+// Texts come from whoever may write them: OpenSSL must not ask at the terminal, or at standard input, for the password of an encrypted one.
+int NoPassword(char*, int, int, void*) { return -1; }
+
+Bio BioOf(std::string_view text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
 bool AddNameEntry(X509_NAME* name, const char* field, const std::string& value) {
   return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
                                     static_cast<int>(value.size()), -1, 0) == 1;
 }
 
-bool SetTimes(X509* certificate, std::chrono::system_clock::time_point not_before, std::chrono::hours lifetime) {
-  const auto seconds = [](std::chrono::system_clock::time_point time) { return std::chrono::system_clock::to_time_t(time); };
+bool SetTimes(X509* certificate, TimePoint not_before, TimePoint not_after) {
+  const auto seconds = [](TimePoint time) { return std::chrono::system_clock::to_time_t(time); };
   return ASN1_TIME_set(X509_getm_notBefore(certificate), seconds(not_before)) != nullptr &&
-         ASN1_TIME_set(X509_getm_notAfter(certificate), seconds(not_before + lifetime)) != nullptr;
+         ASN1_TIME_set(X509_getm_notAfter(certificate), seconds(not_after)) != nullptr;
 }
 
 // 127 random bits: positive, and never the same twice.
@@ -161,6 +169,25 @@ Result<KeyPair> ToPem(X509* certificate, EVP_PKEY* key) {
   return KeyPair{*std::move(certificate_pem), *std::move(key_pem)};
 }
 
+// Null if there is none.
+Certificate ReadFirst(std::string_view pem) {
+  const Bio bio = BioOf(pem);
+  Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
+  ERR_clear_error();
+  return certificate;
+}
+
+std::string TextOf(const ASN1_STRING* text) {
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), static_cast<std::size_t>(ASN1_STRING_length(text))};
+}
+
+std::string AddressText(const ASN1_OCTET_STRING* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const int family = ASN1_STRING_length(address) == 4 ? AF_INET : AF_INET6;
+  if (family == AF_INET6 && ASN1_STRING_length(address) != 16) return {};
+  return inet_ntop(family, ASN1_STRING_get0_data(address), text.data(), text.size()) == nullptr ? "" : text.data();
+}
+
 struct Issuer {
   Certificate certificate;
   Key key;
@@ -169,8 +196,8 @@ struct Issuer {
 Result<Issuer> ReadIssuer(const KeyPair& pair) {
   const Bio certificate_bio = BioOf(pair.certificate_pem);
   const Bio key_bio = BioOf(pair.key_pem);
-  Issuer issuer{Certificate(PEM_read_bio_X509(certificate_bio.get(), nullptr, nullptr, nullptr)),
-                Key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr))};
+  Issuer issuer{Certificate(PEM_read_bio_X509(certificate_bio.get(), nullptr, NoPassword, nullptr)),
+                Key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, NoPassword, nullptr))};
   ERR_clear_error();
   if (issuer.certificate == nullptr) return Error::Invalid("the CA's certificate is not PEM");
   if (issuer.key == nullptr) return Error::Invalid("the CA's key is not an unencrypted PEM key");
@@ -185,15 +212,19 @@ Result<Issuer> ReadIssuer(const KeyPair& pair) {
 }  // namespace
 
 Result<CertificateAuthority> CertificateAuthority::Create(const std::string& common_name) {
+  const TimePoint begin = std::chrono::system_clock::now() - std::chrono::hours(1);
+  return Create(common_name, begin, begin + kAuthorityLifetime);
+}
+
+Result<CertificateAuthority> CertificateAuthority::Create(const std::string& common_name, TimePoint not_before, TimePoint not_after) {
   const Key key(EVP_EC_gen("P-256"));
   const Certificate certificate(X509_new());
   if (key == nullptr || certificate == nullptr) return OpenSslError("create a CA");
   X509* x = certificate.get();
   X509_NAME* name = X509_get_subject_name(x);
   const bool ok = X509_set_version(x, X509_VERSION_3) == 1 && SetSerial(x) && AddNameEntry(name, "CN", common_name) &&
-                  X509_set_issuer_name(x, name) == 1 &&
-                  SetTimes(x, std::chrono::system_clock::now() - std::chrono::hours(1), kAuthorityLifetime) &&
-                  X509_set_pubkey(x, key.get()) == 1 && AddExtension(x, x, NID_basic_constraints, "critical,CA:TRUE") &&
+                  X509_set_issuer_name(x, name) == 1 && SetTimes(x, not_before, not_after) && X509_set_pubkey(x, key.get()) == 1 &&
+                  AddExtension(x, x, NID_basic_constraints, "critical,CA:TRUE") &&
                   AddExtension(x, x, NID_key_usage, "critical,digitalSignature,keyCertSign,cRLSign") &&
                   AddExtension(x, x, NID_subject_key_identifier, "hash") && X509_sign(x, key.get(), EVP_sha256()) > 0;
   if (!ok) return OpenSslError("create a CA");
@@ -218,7 +249,7 @@ Result<KeyPair> CertificateAuthority::Issue(const CertificateRequest& request) c
   X509* ca = issuer->certificate.get();
   X509_NAME* name = X509_get_subject_name(x);
   bool ok = X509_set_version(x, X509_VERSION_3) == 1 && SetSerial(x) && X509_set_issuer_name(x, X509_get_subject_name(ca)) == 1 &&
-            SetTimes(x, request.not_before, request.lifetime) && X509_set_pubkey(x, key.get()) == 1;
+            SetTimes(x, request.not_before, request.not_before + request.lifetime) && X509_set_pubkey(x, key.get()) == 1;
   for (const std::string& organization : request.organizations) ok = ok && AddNameEntry(name, "O", organization);
   ok = ok && AddNameEntry(name, "CN", request.common_name);
   ok = ok && AddExtension(x, ca, NID_basic_constraints, "critical,CA:FALSE") &&
@@ -232,6 +263,65 @@ Result<KeyPair> CertificateAuthority::Issue(const CertificateRequest& request) c
   if (Result<void> named = AddAlternativeNames(x, request); !named) return named.error();
   if (X509_sign(x, issuer->key.get(), EVP_sha256()) <= 0) return OpenSslError("sign a certificate");
   return ToPem(x, key.get());
+}
+
+Result<CertificateInfo> ReadCertificate(std::string_view pem) {
+  const Certificate certificate = ReadFirst(pem);
+  if (certificate == nullptr) return Error::Invalid("expected a certificate in PEM");
+  X509* x = certificate.get();
+  CertificateInfo info;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  if (X509_digest(x, EVP_sha256(), digest.data(), &size) != 1) return OpenSslError("read a certificate");
+  for (unsigned int i = 0; i < size; ++i) info.fingerprint += fmt::format("{:02x}", digest[i]);
+  std::tm begin{}, end{};
+  if (ASN1_TIME_to_tm(X509_get0_notBefore(x), &begin) != 1 || ASN1_TIME_to_tm(X509_get0_notAfter(x), &end) != 1) {
+    ERR_clear_error();
+    return Error::Invalid("the certificate's times are not readable");
+  }
+  const auto time = [](std::tm& tm) {
+    return TimePoint(std::chrono::seconds(std::clamp<std::int64_t>(timegm(&tm), 0, kMostCertificateSeconds)));
+  };
+  info.not_before = time(begin);
+  info.not_after = time(end);
+  info.is_ca = X509_check_ca(x) != 0;
+  const X509_NAME* subject = X509_get_subject_name(x);
+  if (const int at = X509_NAME_get_index_by_NID(const_cast<X509_NAME*>(subject), NID_commonName, -1); at >= 0)
+    info.common_name = TextOf(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+  const Names names(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(x, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; names != nullptr && i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
+    if (name->type == GEN_DNS) info.dns_names.push_back(TextOf(name->d.dNSName));
+    if (name->type == GEN_IPADD) info.addresses.push_back(AddressText(name->d.iPAddress));
+  }
+  ERR_clear_error();
+  return info;
+}
+
+bool IsSignedByOneOf(std::string_view pem, std::string_view bundle_pem) {
+  const Certificate certificate = ReadFirst(pem);
+  if (certificate == nullptr) return false;
+  const Bio bio = BioOf(bundle_pem);
+  bool found = false;
+  while (!found) {
+    const Certificate ca(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
+    if (ca == nullptr) break;
+    found = X509_check_issued(ca.get(), certificate.get()) == X509_V_OK && X509_verify(certificate.get(), X509_get0_pubkey(ca.get())) == 1;
+  }
+  ERR_clear_error();
+  return found;
+}
+
+std::vector<std::string> SplitCertificates(std::string_view pem) {
+  std::vector<std::string> out;
+  const Bio bio = BioOf(pem);
+  for (;;) {
+    const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
+    if (certificate == nullptr) break;
+    if (Result<std::string> text = CertificateText(certificate.get())) out.push_back(*std::move(text));
+  }
+  ERR_clear_error();
+  return out;
 }
 
 Result<SigningKey> CreateSigningKey() {

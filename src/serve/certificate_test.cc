@@ -4,6 +4,7 @@
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ui.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
@@ -11,6 +12,8 @@
 #include <array>
 #include <memory>
 #include <string>
+
+#include "serve/tls.h"
 
 namespace kube::serve {
 namespace {
@@ -145,6 +148,40 @@ TEST(CertificateTest, BadNamesAreRefused) {
   const Result<KeyPair> name = ca->Issue({.common_name = "a", .dns_names = {"a,IP:1.2.3.4"}});
   ASSERT_FALSE(name.ok());
   EXPECT_EQ(name.error().kind(), ErrorKind::kInvalid);
+}
+
+TEST(CertificateTest, NeverAsksForAPassword) {
+  static int asked = 0;
+  UI_METHOD* const method = UI_create_method("test");
+  UI_method_set_opener(method, [](UI*) { return ++asked, 0; });
+  const UI_METHOD* const before = UI_get_default_method();
+  UI_set_default_method(method);
+
+  const CertificateAuthority ca = CertificateAuthority::Create("test CA").value();
+  KeyPair locked = ca.key_pair();
+  BIO* bio = BIO_new_mem_buf(locked.key_pem.data(), static_cast<int>(locked.key_pem.size()));
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(bio, nullptr, nullptr, nullptr);
+  BIO_free(bio);
+  bio = BIO_new(BIO_s_mem());
+  ASSERT_EQ(PEM_write_bio_PKCS8PrivateKey(bio, key, EVP_aes_128_cbc(), "password", 8, nullptr, nullptr), 1);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  locked.key_pem.assign(data, static_cast<std::size_t>(size));
+  BIO_free(bio);
+  EVP_PKEY_free(key);
+  EXPECT_FALSE(CertificateAuthority::FromPem(locked));
+  EXPECT_FALSE(TlsContext::Create({.certificate_pem = locked.certificate_pem, .key_pem = locked.key_pem}, {}, false));
+
+  std::string certificate = ca.certificate_pem();
+  certificate.insert(certificate.find('\n') + 1, "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n");
+  EXPECT_FALSE(ReadCertificate(certificate));
+  EXPECT_TRUE(SplitCertificates(certificate).empty());
+  EXPECT_FALSE(IsSignedByOneOf(ca.certificate_pem(), certificate));
+  EXPECT_FALSE(TlsContext::Create({.certificate_pem = certificate, .key_pem = ca.key_pair().key_pem}, {}, false));
+
+  UI_set_default_method(before);
+  UI_destroy_method(method);
+  EXPECT_EQ(asked, 0) << "it would wait at the terminal, or at standard input";
 }
 
 TEST(CertificateTest, SigningKeySigns) {

@@ -303,6 +303,7 @@ void Http1Session::WriteHead(const ExchangeState::Head& head, std::string& out) 
   fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", head.status, reason.empty() ? "Status" : reason);
   const auto add = [&out](std::string_view name, std::string_view value) { out.append(name).append(": ").append(value).append("\r\n"); };
   for (const HttpHeader& header : head.headers) {
+    if (header.name == "connection" && EqualsIgnoreCase(header.value, "close")) keep_alive_ = false;
     if (head.status == 101 && header.name == "connection") continue;
     // The length of a body that is not sent is the handler's to know.
     const bool their_length = header.name == "content-length" && !head.length && (head_request_ || head.status == 304);

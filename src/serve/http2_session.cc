@@ -481,7 +481,9 @@ void Http2Session::Answer(Stream& stream, const ExchangeState::Head& head) {
   values.push_back(std::to_string(head.status));
   fields.push_back(Pair(":status", values.back()));
   std::deque<HttpHeader> cleaned;
+  bool last = false;
   for (const HttpHeader& header : head.headers) {
+    if (header.name == "connection" && header.value == "close") last = true;
     if (IsConnectionHeader(header.name) || header.name == "date") continue;
     if (header.name == "content-length" && (head.length || !bodiless)) continue;
     HttpHeader& copy = cleaned.emplace_back(HttpHeader{header.name, CleanHeaderValue(header.value)});
@@ -501,6 +503,10 @@ void Http2Session::Answer(Stream& stream, const ExchangeState::Head& head) {
                               nghttp2_data_source*, void* self) -> ssize_t { return Self(self).OfferData(stream_id, length, flags); };
   const bool no_data = bodiless || (head.length && *head.length == 0 && stream.exchange->Next(0).last);
   nghttp2_submit_response(session_, id, fields.data(), fields.size(), no_data ? nullptr : &provider);
+  if (last) {
+    // Requests that came in until now are answered.
+    nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR, nullptr, 0);
+  }
 }
 
 void Http2Session::RefuseHeaders(std::int32_t id) {

@@ -5,6 +5,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -41,12 +42,18 @@ class HttpServer::Impl {
 
   Result<void> Start() {
     error_code ec;
-    const asio::ip::address address = asio::ip::make_address(options_->address, ec);
+    const bool all = options_->address.empty();
+    const asio::ip::address address = all ? asio::ip::address_v6::any() : asio::ip::make_address(options_->address, ec);
     if (ec) return Error(ErrorKind::kConfig, fmt::format("'{}' is no IP address", options_->address));
     endpoint_ = tcp::endpoint(address, options_->port);
     // Holds the port while the server does not listen: nobody else gets it meanwhile.
     reserved_ = std::make_unique<tcp::socket>(loops_[0]->io);
-    if (Result<void> bound = Bind(*reserved_, "listen on"); !bound) return bound;
+    Result<void> bound = Bind(*reserved_, "listen on");
+    if (!bound && all && !reserved_->is_open()) {  // this system has no IPv6
+      endpoint_ = tcp::endpoint(asio::ip::address_v4::any(), options_->port);
+      bound = Bind(*reserved_, "listen on");
+    }
+    if (!bound) return bound;
     endpoint_ = reserved_->local_endpoint(ec);
     if (Result<void> listening = Listen(); !listening) return listening;
     for (std::size_t i = 0; i < loops_.size(); ++i) {
@@ -148,6 +155,8 @@ class HttpServer::Impl {
     error_code ec;
     socket.open(endpoint_.protocol(), ec);
     if (!ec) socket.set_option(asio::socket_base::reuse_address(true), ec);
+    // "::" is all addresses, those of IPv4 too, whatever the system's default is.
+    if (!ec && endpoint_.address().is_v6()) socket.set_option(asio::ip::v6_only(!endpoint_.address().is_unspecified()), ec);
     if (!ec) socket.bind(endpoint_, ec);
     if (ec) return TransportError(what, ec);
     return {};

@@ -427,5 +427,27 @@ TEST_P(HttpServerTest, NoConnectionSurvivesWhenTheServerRefusesAndCloses) {
   callers.Join();
 }
 
+// A pod of a cluster without IPv4 is reached by IPv6 only.
+TEST(HttpServerAddressTest, AllAddressesAreThoseOfBothFamilies) {
+  const auto answers = [](const HttpServer& server, const char* host) {
+    return Fetch({.url = fmt::format("http://{}:{}/", host, server.port())}).body;
+  };
+  const auto hello = [](const std::shared_ptr<HttpExchange>& exchange) { exchange->Reply({.body = "hello"}); };
+  const bool has_ipv6 = HttpServer::Start({.address = "::1"}, hello).ok();
+  for (const char* all : {"", "::"}) {
+    if (!has_ipv6 && *all != '\0') continue;
+    const Result<std::unique_ptr<HttpServer>> server = HttpServer::Start({.address = all}, hello);
+    ASSERT_TRUE(server.ok()) << server.error().ToString();
+    EXPECT_EQ(answers(**server, "127.0.0.1"), "hello") << '"' << all << '"';
+    if (has_ipv6) {
+      EXPECT_EQ(answers(**server, "[::1]"), "hello") << '"' << all << '"';
+    }
+  }
+  const Result<std::unique_ptr<HttpServer>> ipv4 = HttpServer::Start({.address = "0.0.0.0"}, hello);
+  ASSERT_TRUE(ipv4.ok()) << ipv4.error().ToString();
+  EXPECT_EQ(answers(**ipv4, "127.0.0.1"), "hello");
+  EXPECT_EQ(answers(**ipv4, "[::1]"), "");
+}
+
 }  // namespace
 }  // namespace kube::serve

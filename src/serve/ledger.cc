@@ -7,11 +7,18 @@ namespace kube::serve {
 
 HttpLimits HttpLimits::ForWebhooks() {
   HttpLimits limits;
-  limits.max_body_bytes = std::size_t{7} << 20;
+  // An object of 7 MiB and its old version.
+  limits.max_body_bytes = std::size_t{16} << 20;
   limits.receive_buffer_bytes = 0;
-  limits.max_connections = 256;
-  limits.max_bytes = std::size_t{96} << 20;
-  limits.max_bytes_per_peer = std::size_t{64} << 20;
+  // The default makes an answer of 10 MB wait for its client hundreds of times.
+  limits.send_buffer_bytes = std::size_t{256} << 10;
+  // kube-apiserver closes an idle connection after 90 s. If this side is first, a call that is just being sent on it fails.
+  limits.idle_timeout = std::chrono::seconds(120);
+  // An API server has one connection for each call that is under way, and all API servers may be one peer behind a proxy.
+  limits.max_connections = 512;
+  limits.max_connections_per_peer = 384;
+  limits.max_bytes = std::size_t{128} << 20;
+  limits.max_bytes_per_peer = std::size_t{96} << 20;
   return limits;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/base/wait_until.h"
+
 namespace kube::serve {
 
 namespace {

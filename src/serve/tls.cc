@@ -30,6 +30,9 @@ using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
 
+// Nobody is there to be asked for the password of an encrypted text.
+int NoPassword(char*, int, int, void*) { return -1; }
+
 Bio BioOf(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
 Error ConfigError(std::string_view what) {
@@ -107,16 +110,16 @@ Result<std::shared_ptr<TlsContext>> TlsContext::Create(const HttpTlsOptions& opt
   SSL_CTX_set_alpn_select_cb(ctx, SelectProtocol, http2 ? nullptr : ctx);
 
   const Bio chain = BioOf(options.certificate_pem);
-  const Certificate leaf(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
+  const Certificate leaf(PEM_read_bio_X509(chain.get(), nullptr, NoPassword, nullptr));
   if (leaf == nullptr || SSL_CTX_use_certificate(ctx, leaf.get()) != 1) return ConfigError("the server's certificate is not usable");
   while (true) {
-    const Certificate next(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
+    const Certificate next(PEM_read_bio_X509(chain.get(), nullptr, NoPassword, nullptr));
     if (next == nullptr) break;
     if (SSL_CTX_add1_chain_cert(ctx, next.get()) != 1) return ConfigError("the server's certificate chain is not usable");
   }
   ERR_clear_error();
   const Bio key_bio = BioOf(options.key_pem);
-  const Key key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
+  const Key key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, NoPassword, nullptr));
   if (key == nullptr) return ConfigError("the server's key is not an unencrypted PEM key");
   if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
     return ConfigError("the server's key does not belong to its certificate");
@@ -125,7 +128,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::Create(const HttpTlsOptions& opt
     const Bio bio = BioOf(options.client_ca_pem);
     int count = 0;
     while (true) {
-      const Certificate ca(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+      const Certificate ca(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
       if (ca == nullptr) break;
       ++count;
       if (X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), ca.get()) != 1 || SSL_CTX_add_client_CA(ctx, ca.get()) != 1) {

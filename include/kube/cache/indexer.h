@@ -6,7 +6,8 @@
 //   Result<std::vector<Ptr<Pod>>> there = pods.ByIndex("node", "node-7");
 //   std::vector<Ptr<Pod>> web = pods.List(*Selector::Parse("app=web"));
 //
-// An informer has one and keeps it equal to the server (informer.h); the write functions are for those who use it alone. The index
+// An informer has one and keeps it equal to the server (informer.h); the write functions are for an indexer without an informer, and for
+// objects that a program knows before it starts its informer (docs/informers.md, "Objects that are known before the start"). The index
 // "namespace" is there from the start. Selectors that ask for a label's value use an index by that label, which is made when it is first
 // asked for.
 //
@@ -18,8 +19,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +28,8 @@
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/object.h"
 #include "kube/meta/selector.h"
 
@@ -162,7 +163,7 @@ class Indexer {
     return store_->AddIndex(std::move(name), [f = std::move(function)](const void* object) { return f(*static_cast<const T*>(object)); });
   }
 
-  // ---- Writes: for an indexer that no informer has ----
+  // ---- Writes: for an indexer without an informer, or before the informer starts ----
   // Adds or replaces.
   void Add(Ptr<T> object) {
     internal::Store::Write write{.object = std::move(object)};

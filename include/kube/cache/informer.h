@@ -25,9 +25,6 @@
 // Errors: what goes wrong between it and the server is in status() and the log; nothing has to be handled.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,9 +33,10 @@
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
-#include "kube/base/log.h"
-#include "kube/base/metrics.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/indexer.h"
 #include "kube/cache/informer_status.h"
 #include "kube/cache/lister.h"
@@ -48,6 +46,8 @@
 #include "kube/meta/gvk.h"
 
 namespace kube {
+
+class MetricsSink;
 
 // What is told. Members that are left empty are not called.
 template <ObjectType T>

@@ -13,20 +13,21 @@
 //   factory has, the factory itself holds what was asked for before the first Start. Its destructor shuts down.
 #pragma once
 
-#include <chrono>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
-#include "kube/base/metrics.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
 
 namespace kube {
+
+class MetricsSink;
 
 struct InformerFactoryOptions {
   std::chrono::nanoseconds resync{};

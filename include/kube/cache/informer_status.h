@@ -3,7 +3,6 @@
 //   std::cout << informer.status() << "\n";    // pods: watching, synced, 20000 objects at version 48213, 2 handlers
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
 #include "kube/base/export.h"
+#include "kube/base/std_chrono.h"
 #include "kube/client/undecodable.h"
 
 namespace kube {

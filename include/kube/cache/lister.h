@@ -12,7 +12,6 @@
 // Cost: as Indexer.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +19,7 @@
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/indexer.h"
 #include "kube/cache/object.h"
 #include "kube/meta/gvk.h"

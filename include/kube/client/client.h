@@ -14,18 +14,17 @@
 // port-forward).
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/client/options.h"
 #include "kube/client/resource_client.h"
 #include "kube/client/watch.h"
-#include "kube/config/client_config.h"
 
 namespace kube {
 
@@ -34,6 +33,7 @@ class MetricsSink;
 class RateLimiter;
 class Transport;
 struct ApiWarning;
+struct ClientConfig;
 struct HttpRequest;
 struct HttpResponse;
 struct LoadOptions;

@@ -11,7 +11,6 @@
 //   }
 #pragma once
 
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/client/client.h"
 #include "kube/config/flags.h"
 #include "kube/config/load.h"

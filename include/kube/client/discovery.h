@@ -13,10 +13,7 @@
 // From a kind to its resource and back, or from what people type to either: rest_mapper.h.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +22,9 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/client/client.h"
 #include "kube/meta/gvk.h"
 #include "kube/value/string.h"

@@ -16,13 +16,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_memory.h"
 #include "kube/client/client.h"
 #include "kube/meta/object_key.h"
 #include "kube/transport/http.h"

@@ -16,8 +16,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +23,8 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/client/client.h"
 #include "kube/meta/object_key.h"
 

@@ -17,7 +17,6 @@
 // Cost: one request; encoding and decoding on the calling thread.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +26,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_memory.h"
 #include "kube/client/options.h"
 #include "kube/client/watch.h"
 #include "kube/meta/dynamic_object.h"

@@ -9,9 +9,6 @@
 // For kinds that have a struct no mapper is needed: client.Resource<T>() knows them.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +16,9 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/client/client.h"
 #include "kube/client/discovery.h"
 #include "kube/meta/gvk.h"

@@ -14,13 +14,12 @@
 // Cost: what the function costs, for each attempt.
 #pragma once
 
-#include <chrono>
-#include <functional>
-
 #include "kube/base/backoff.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
 
 namespace kube {
 

@@ -14,13 +14,13 @@
 // Cost: one list and one watch of a single object, and again each time that the watch ends.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/client/resource_client.h"
 
 namespace kube {

@@ -14,12 +14,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
+#include "kube/base/std_memory.h"
 #include "kube/meta/gvk.h"
 #include "kube/meta/object_key.h"
 #include "kube/value/map.h"

@@ -7,13 +7,12 @@
 // A WorkQueue needs none: it has AddRateLimited, Forget and NumRequeues.
 #pragma once
 
-#include <functional>
 #include <limits>
-#include <memory>
 #include <unordered_map>
 #include <utility>
 
 #include "kube/base/mutex.h"
+#include "kube/base/std_memory.h"
 #include "kube/queue/rate_limiters.h"
 #include "kube/queue/work_queue.h"
 

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 
 namespace kube {
 

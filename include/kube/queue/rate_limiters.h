@@ -14,12 +14,12 @@
 // ItemRateLimiter (item_rate_limiter.h) counts for itself. kube/transport/rate_limiter.h is something else: it makes callers wait.
 #pragma once
 
-#include <chrono>
-#include <memory>
 #include <vector>
 
 #include "kube/base/clock.h"
 #include "kube/base/export.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_memory.h"
 
 namespace kube {
 

@@ -21,8 +21,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -33,6 +31,8 @@
 
 #include "kube/base/context.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/meta/object_key.h"
 #include "kube/queue/work_queue_base.h"
 

@@ -1,11 +1,8 @@
 // What all WorkQueue<T> have in common: their options, and the machinery behind them, which knows no T. Include work_queue.h.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +11,9 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/queue/rate_limiters.h"
 
 namespace kube {

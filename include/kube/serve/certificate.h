@@ -5,13 +5,15 @@
 //   true}); Result<KeyPair> admin = ca->Issue({.common_name = "admin", .organizations = {"system:masters"}, .client = true});
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
 
 namespace kube::serve {
 
@@ -29,14 +31,35 @@ struct CertificateRequest {
   bool server = false;
   bool client = false;
   std::chrono::system_clock::time_point not_before = std::chrono::system_clock::now() - std::chrono::hours(1);
-  std::chrono::hours lifetime = std::chrono::hours(24 * 365);
+  std::chrono::seconds lifetime = std::chrono::hours(24 * 365);
 };
+
+// Times beyond these seconds since 1970 (the year 2255), and before 1970, are cut.
+inline constexpr std::int64_t kMostCertificateSeconds = 9'000'000'000;
+
+// What a certificate says about itself.
+struct CertificateInfo {
+  std::string common_name{};
+  std::string fingerprint{};  // SHA-256 of the certificate, in hexadecimal
+  std::vector<std::string> dns_names{};
+  std::vector<std::string> addresses{};
+  std::chrono::system_clock::time_point not_before{}, not_after{};
+  bool is_ca = false;
+};
+// Of the first certificate in the text. Errors: kInvalid if it has none.
+KUBE_EXPORT Result<CertificateInfo> ReadCertificate(std::string_view pem);
+// Whether the first certificate of `pem` was signed by one of `bundle_pem`. Times do not matter.
+KUBE_EXPORT bool IsSignedByOneOf(std::string_view pem, std::string_view bundle_pem);
+// Each certificate of the text by itself, as OpenSSL writes it. What is no certificate is left out.
+KUBE_EXPORT std::vector<std::string> SplitCertificates(std::string_view pem);
 
 // Thread safety: immutable.
 class KUBE_EXPORT CertificateAuthority {
  public:
   // Valid for ten years.
   static Result<CertificateAuthority> Create(const std::string& common_name);
+  static Result<CertificateAuthority> Create(const std::string& common_name, std::chrono::system_clock::time_point not_before,
+                                             std::chrono::system_clock::time_point not_after);
   // Errors: kInvalid where it is no CA, or the key belongs to another certificate.
   static Result<CertificateAuthority> FromPem(KeyPair pair);
 

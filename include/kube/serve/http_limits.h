@@ -4,11 +4,11 @@
 // for a server whose clients are trusted to list, watch and upload.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 #include "kube/base/export.h"
+#include "kube/base/std_chrono.h"
 
 namespace kube::serve {
 
@@ -44,7 +44,7 @@ struct KUBE_EXPORT HttpLimits {
   std::size_t max_bytes = std::size_t{8} << 20;
   std::size_t max_bytes_per_peer = std::size_t{4} << 20;
 
-  // Admission and conversion webhooks: bodies of up to 7 MiB, from few peers.
+  // Admission and conversion webhooks: objects of up to 7 MiB, twice in a body, from few peers with many connections.
   static HttpLimits ForWebhooks();
   // API servers, and tests: HTTP/2, large bodies, thousands of streams and connections.
   static HttpLimits ForApi();

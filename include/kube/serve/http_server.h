@@ -9,12 +9,9 @@
 // those threads, so they must not block; one that has to wait keeps the exchange and answers later from any other thread.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +21,8 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/serve/http_limits.h"
 #include "kube/serve/tls_policy.h"
 
@@ -71,7 +70,8 @@ struct HttpRequest {
 
 struct HttpResponse {
   int status = 200;
-  // content-length, date, connection and transfer-encoding are the server's own, and added. Control characters in values become blanks.
+  // content-length, date, connection and transfer-encoding are the server's own, and added; but "connection: close" makes this answer the
+  // last one of its connection (HTTP/2: GOAWAY). Control characters in values become blanks.
   HttpHeaders headers{};
   std::string body{};
 };
@@ -138,7 +138,7 @@ struct HttpTlsOptions {
 };
 
 struct HttpServerOptions {
-  std::string address = "127.0.0.1";  // an IP address
+  std::string address = "127.0.0.1";  // an IP address; empty or "::": all, of IPv4 and IPv6
   std::uint16_t port = 0;             // 0: a free one
   std::optional<HttpTlsOptions> tls{};
   TlsPolicy tls_policy{};  // also for certificates that SetTls brings
