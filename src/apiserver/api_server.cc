@@ -68,7 +68,8 @@ class ApiServer::Impl {
   Impl(ApiServerOptions options, Identity kept)
       : kept_(std::move(kept)),
         options_(std::move(options)),
-        core_(options_.clock ? options_.clock : Clock::Real(), options_.all_versions, options_.max_watch_backlog),
+        core_(options_.clock ? options_.clock : Clock::Real(), options_.all_versions, options_.max_watch_backlog,
+              options_.webhook_services),
         crds_(core_),
         lifecycle_(core_),
         bootstrap_(core_),
@@ -80,7 +81,7 @@ class ApiServer::Impl {
                  .wait_idle = [this] { return lifecycle_.WaitIdle(std::chrono::seconds(10)); }},
                 options_.http) {
     core_.OnRemoved([this](const ServedResource& resource, const StoredObject& object) {
-      if (resource.storage == "/services" && object.ns == "default" && object.name == "kubernetes") (void)Load(kServerService);
+      if (resource.storage == "/services" && object.ns == "default" && object.name == "kubernetes") (void)Load(kServerService, false);
     });
     if (options_.admin_token.empty()) options_.admin_token = Tokens::Random();
     tokens_.Add(options_.admin_token, {.name = "kubernetes-admin", .uid = "", .groups = {"system:masters", "system:authenticated"}});
@@ -96,6 +97,7 @@ class ApiServer::Impl {
     }
     last.Cancel();
     restart_thread_.reset();
+    core_.workers().Stop();
     server_.reset();
     core_.gate()->Close();
     router_.CancelDelayed();
@@ -125,7 +127,7 @@ class ApiServer::Impl {
       core_.store().StartAt(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
     }
     for (std::string_view objects : {kInitialObjects, kServerService}) {
-      if (auto ok = Load(objects); !ok) return ok.error().WithContext("create the initial objects");
+      if (auto ok = Load(objects, false); !ok) return ok.error().WithContext("create the initial objects");
     }
     for (const std::string& manifest : options_.manifests) {
       if (auto ok = Load(manifest); !ok) return ok;
@@ -142,11 +144,12 @@ class ApiServer::Impl {
     return KeepIdentity();
   }
 
-  Result<void> Load(std::string_view manifest) {
+  // `admit`: webhooks are called.
+  Result<void> Load(std::string_view manifest, bool admit = true) {
     Result<std::vector<YamlDocument>> documents = ReadYaml(manifest);
     if (!documents) return documents.error();
     for (const YamlDocument& document : *documents) {
-      if (auto ok = LoadObject(document.value); !ok) {
+      if (auto ok = LoadObject(document.value, admit); !ok) {
         const Value& v = document.value;
         return ok.error().WithContext(fmt::format("line {}: {} {}", document.line, v["kind"].string_value().view(), NameOf(v)));
       }
@@ -161,10 +164,11 @@ class ApiServer::Impl {
     if (!keep_state) {
       crds_.Forget();
       core_.store().Clear();
+      core_.hooks().Reload();
       core_.services().Clear();
       lifecycle_.Forget();
       for (std::string_view objects : {kInitialObjects, kServerService}) {
-        if (auto ok = Load(objects); !ok) return ok;
+        if (auto ok = Load(objects, false); !ok) return ok;
       }
     } else {
       // What a real server's watch cache loses when its process ends: history.
@@ -197,10 +201,10 @@ class ApiServer::Impl {
     return WriteIdentity(options_.data_dir, kept_);
   }
 
-  Result<void> LoadObject(const Value& object) {
+  Result<void> LoadObject(const Value& object, bool admit) {
     if (object["kind"].string_value() == "List") {
       for (const Value& item : object["items"].list()) {
-        if (auto ok = LoadObject(item); !ok) return ok;
+        if (auto ok = LoadObject(item, admit); !ok) return ok;
       }
       return {};
     }
@@ -217,9 +221,11 @@ class ApiServer::Impl {
     Call call{.resources = resources,
               .resource = resource,
               .query = {},
-              .user = {.name = "kubernetes-admin", .uid = "", .groups = {}},
+              .user = {.name = "kubernetes-admin", .uid = "", .groups = {"system:masters", "system:authenticated"}},
               .user_agent = "kube-apiserver",
               .body = body};
+    call.ctx = core_.workers().context();
+    call.admit = admit;
     if (resource->namespaced) call.ns = NamespaceOf(object).empty() ? "default" : std::string(NamespaceOf(object));
     Result<Answer> answer = core_.Create(call);
     if (!answer) return answer.error();
@@ -299,6 +305,9 @@ Result<void> ApiServer::Load(std::string_view manifest) { return impl_->Load(man
 std::uint64_t ApiServer::resource_version() const { return impl_->core_.store().version(); }
 std::size_t ApiServer::object_count() const { return impl_->core_.store().size(); }
 bool ApiServer::WaitIdle(std::chrono::milliseconds limit) const { return !impl_->options_.lifecycle || impl_->lifecycle_.WaitIdle(limit); }
+void ApiServer::MapService(std::string service, std::string address) {
+  impl_->core_.webhooks().SetService(std::move(service), std::move(address));
+}
 void ApiServer::SetPodHandlers(PodHandlers handlers) { impl_->pods_.SetHandlers(std::move(handlers)); }
 int ApiServer::AddFault(Fault fault) { return impl_->faults_.Add(std::move(fault)); }
 bool ApiServer::RemoveFault(int id) { return impl_->faults_.Remove(id); }

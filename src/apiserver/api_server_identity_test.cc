@@ -10,6 +10,7 @@
 #include "kube/api/core/v1.h"
 #include "kube/apiserver/api_server.h"
 #include "kube/client/client.h"
+#include "kube/config/client_config.h"
 #include "testing/temporary_directory.h"
 
 namespace kube::apiserver {

@@ -188,7 +188,9 @@ void Bootstrap::MakePolicy() {
 void Bootstrap::SyncApiServices(bool start) {
   const std::string storage(kServices);
   std::map<std::string, Value> wanted;
-  for (const ServedGroup& group : core_.registry().current()->groups()) {
+  // Held for the loop: another thread may change what is served.
+  const std::shared_ptr<const Resources> resources = core_.registry().current();
+  for (const ServedGroup& group : resources->groups()) {
     if (group.name == "apiregistration.k8s.io") continue;  // served by the aggregator itself
     for (const ServedVersion& version : group.versions) {
       int group_priority = kCustomGroupPriority, version_priority = kCustomVersionPriority;

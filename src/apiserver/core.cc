@@ -4,8 +4,20 @@
 
 namespace kube::apiserver {
 
-ApiCore::ApiCore(std::shared_ptr<Clock> clock, bool all_versions, std::size_t max_watch_backlog)
-    : clock_(std::move(clock)), max_watch_backlog_(max_watch_backlog), registry_(all_versions) {
+// As many requests as a real server takes at a time, unless it is told otherwise.
+constexpr std::size_t kMostWaiting = 200;
+
+ApiCore::ApiCore(std::shared_ptr<Clock> clock, bool all_versions, std::size_t max_watch_backlog, WebhookCaller::Services webhook_services)
+    : clock_(std::move(clock)),
+      max_watch_backlog_(max_watch_backlog),
+      registry_(all_versions),
+      caller_(std::move(webhook_services)),
+      converter_(caller_),
+      hooks_(store_, caller_,
+             [this](const Context& ctx, const ServedResource& from, const ServedResource& to, Value object) {
+               return Convert(ctx, from, to, std::move(object));
+             }),
+      workers_(kMostWaiting) {
   admission_.list = [this](std::string_view group, std::string_view resource, std::string_view ns) {
     std::vector<Value> out;
     for (const ObjectPtr& object : store_.List(std::string(group) + "/" + std::string(resource), ns).objects)

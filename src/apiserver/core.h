@@ -15,14 +15,19 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/admission_hooks.h"
 #include "apiserver/builtin/service_allocator.h"
+#include "apiserver/conversion.h"
 #include "apiserver/errors.h"
 #include "apiserver/managed_fields.h"
 #include "apiserver/pipeline.h"
 #include "apiserver/request.h"
 #include "apiserver/resources.h"
 #include "apiserver/store.h"
+#include "apiserver/webhook_caller.h"
+#include "apiserver/workers.h"
 #include "kube/base/clock.h"
+#include "kube/base/context.h"
 #include "kube/base/gate.h"
 #include "kube/base/result.h"
 #include "kube/meta/field_selector.h"
@@ -40,6 +45,9 @@ struct Call {
   std::string user_agent, content_type;
   std::string_view body;
   std::vector<std::string> warnings;  // for Warning headers
+  // What webhooks are called with; those of admission only for requests of clients.
+  Context ctx = Context::Background();
+  bool admit = false;
 };
 
 // What to answer: an object of the resource, a list of them, or some other object.
@@ -60,6 +68,7 @@ struct DeleteOptions {
   std::string uid, resource_version;  // preconditions; empty: none
   std::string propagation;            // "", Background, Foreground, Orphan
   bool dry_run = false;
+  std::optional<bool> orphan_dependents;  // as the client said it; `propagation` has it already
 };
 
 struct ListSelection {
@@ -72,7 +81,8 @@ struct ListSelection {
 // Thread safety: all functions may be called from any thread.
 class ApiCore {
  public:
-  ApiCore(std::shared_ptr<Clock> clock, bool all_versions, std::size_t max_watch_backlog = SIZE_MAX);
+  ApiCore(std::shared_ptr<Clock> clock, bool all_versions, std::size_t max_watch_backlog = SIZE_MAX,
+          WebhookCaller::Services webhook_services = {});
 
   Store& store() { return store_; }
   const Store& store() const { return store_; }
@@ -95,6 +105,25 @@ class ApiCore {
   Result<Answer> Patch(Call& call);
   Result<Answer> Delete(Call& call);
   Result<Answer> DeleteCollection(Call& call);
+
+  // ---- Webhooks ----
+  AdmissionHooks& hooks() { return hooks_; }
+  const AdmissionHooks& hooks() const { return hooks_; }
+  // Where requests run that may call one.
+  Workers& workers() { return workers_; }
+  Converter& converter() { return converter_; }
+  WebhookCaller& webhooks() { return caller_; }
+  // A stored object in the version of the resource, also one that is not stored yet; between versions; and back to how it is stored.
+  // Errors: 500, of a conversion webhook.
+  Result<Value> Read(const Context& ctx, const ServedResource& resource, const StoredObject& stored);
+  Result<Value> FromForm(const Context& ctx, const ServedResource& resource, Value stored);
+  Result<Value> Convert(const Context& ctx, const ServedResource& from, const ServedResource& to, Value object);
+  Result<Value> ForStore(const Context& ctx, const ServedResource& resource, Value object);
+  // Brings the stored objects of an answer into the version of the request.
+  Result<void> InVersion(const Call& call, Answer& answer);
+  // Admission of an object that is not stored itself: a Scale, an Eviction, the options of an exec. Returns what webhooks made of it.
+  // `old` is null but for updates.
+  Result<Value> AdmitOther(Call& call, std::string operation, const Gvk& kind, Value object, const Value& old, bool dry_run);
 
   // ---- Used by verbs of subresources and by the garbage collector ----
   // Errors: 404.
@@ -119,8 +148,9 @@ class ApiCore {
     bool created = false;  // out: the object was not there before
   };
   Result<Answer> ChangeObject(Call& call, UpdateRequest& request, const Change& change);
-  // Deletes as a client would.
-  Result<Answer> DeleteObject(const ServedResource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options);
+  // Deletes as a client would. With `call`, its webhooks are called.
+  Result<Answer> DeleteObject(const ServedResource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options,
+                              Call* call = nullptr);
 
   Result<ListSelection> ParseSelection(const Call& call) const;
   // A namespaced object may only be created in a namespace that exists and is not being deleted, a custom one only while its definition is
@@ -142,16 +172,23 @@ class ApiCore {
     if (before_use_) before_use_(resource);
   }
 
-  FieldManagerTarget TargetFor(const Call& call, const Value& object) const;
+  // `failed` becomes the error of a conversion webhook.
+  FieldManagerTarget TargetFor(const Call& call, const Value& object, std::optional<Error>* failed = nullptr);
 
  private:
   Result<Answer> CreateFrom(Call& call, Decoded decoded, FieldValidation validation, std::string_view manager, bool dry_run);
   Result<Value> RunChecks(const ServedResource& resource, Value object, const Value* old) const;
   Result<Answer> Apply(Call& call, UpdateRequest& request);
   Result<Answer> StoreNew(Call& call, Value object, ServiceAllocation& services, bool dry_run);
-  // Writes `object` (in the resource's version) in the place of `current`, or removes it where that completes its deletion. Null where
+  // Writes `stored` (as it is stored) in the place of `current`, or removes it where that completes its deletion. Null where
   // another write came first.
-  ObjectPtr Commit(const ServedResource& resource, Value object, const ObjectPtr& current);
+  ObjectPtr Commit(const ServedResource& resource, Value stored, const ObjectPtr& current);
+  // What a dry run answers: the object as it would come back from the store.
+  Result<Value> ThereAndBack(const Call& call, Value object);
+  AdmissionAttributes AttributesOf(const Call& call, std::string operation, Value object, Value old, bool dry_run) const;
+  // The mutating webhooks, and what the server's own admission does before them. Returns the object that they leave.
+  Result<Value> Mutate(Call& call, AdmissionAttributes& attributes);
+  Result<void> Validate(Call& call, AdmissionAttributes& attributes, Value& object);
   // Removes an object; `last` is its final state, as it is stored.
   ObjectPtr Erase(const ServedResource& resource, const ObjectPtr& current, Value last);
 
@@ -166,6 +203,10 @@ class ApiCore {
   Removed removed_;                                    // set before the server starts
   BeforeUse before_use_;                               // the same
   std::vector<std::pair<std::string, Check>> checks_;  // filled before the server starts
+  WebhookCaller caller_;
+  Converter converter_;
+  AdmissionHooks hooks_;
+  Workers workers_;  // last: its tasks use all of the above
 };
 
 // "All" or nothing. Errors: 422.

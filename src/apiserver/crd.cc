@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apiserver/builtin/crd_rules.h"
+#include "apiserver/conversion.h"
 #include "apiserver/errors.h"
 #include "apiserver/object_meta.h"
 #include "apiserver/structural_schema.h"
@@ -149,6 +150,7 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
   std::string group = spec["group"].string_value().str();
   std::string storage_version;
   std::shared_ptr<const StructuralSchema> storage_schema;
+  const std::shared_ptr<const CustomConversion> conversion = CustomConversion::Of(crd);
   for (const Value& version : spec["versions"].list()) {
     if (!version["storage"].bool_value()) continue;
     storage_version = version["name"].string_value().str();
@@ -182,6 +184,7 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
       custom->label_selector = PlainPath((*scale)["labelSelectorPath"]);
     }
     custom->storage = version["storage"].bool_value();
+    custom->conversion = conversion;
     auto r = std::make_shared<ServedResource>();
     r->group = group;
     r->version = version["name"].string_value().str();
@@ -217,6 +220,50 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
   return out;
 }
 
+namespace {
+
+constexpr std::size_t kMostSelectableFields = 8;
+
+// Why this path is none of a selectable field; empty if it is one.
+std::string SelectablePathProblem(std::string_view path, const Value& schema) {
+  const Value* at = &schema;
+  while (!path.empty()) {
+    if (path[0] == '[') return "is an invalid path: array notation is not allowed";
+    if (path[0] != '.') return fmt::format("is an invalid path: expected [ or . but got: {}", path.substr(0, path.find_first_of(".[")));
+    path.remove_prefix(1);
+    if (path.empty()) return "is an invalid path: unexpected end of JSON path";
+    const std::string_view name = path.substr(0, path.find_first_of(".["));
+    path.remove_prefix(name.size());
+    const Value* next = (*at)["properties"].Find(name);
+    if (next == nullptr && (*at)["additionalProperties"].is_object()) next = at->Find("additionalProperties");
+    if (next == nullptr) return "is an invalid path: does not refer to a valid field";
+    at = next;
+  }
+  const std::string_view type = (*at)["type"].string_value();
+  if (type == "string" || type == "boolean" || type == "integer") return {};
+  return "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
+}
+
+void CheckSelectableFields(const Value& version, const std::string& path, std::vector<FieldError>& errors) {
+  const List<Value>& fields = version["selectableFields"].list();
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Value& json_path = fields[i]["jsonPath"];
+    const std::string at = fmt::format("{}[{}].jsonPath", path, i), text = json_path.string_value().str();
+    if (text.empty()) {
+      errors.push_back(Required(at));
+      continue;
+    }
+    if (std::string problem = SelectablePathProblem(text, version["schema"]["openAPIV3Schema"]); !problem.empty()) {
+      errors.push_back(InvalidValue(at, json_path, problem));
+    }
+    if (!seen.insert(text).second) errors.push_back(DuplicateValue(at, json_path));
+  }
+  if (fields.size() > kMostSelectableFields) errors.push_back(TooMany(path, fields.size(), kMostSelectableFields));
+}
+
+}  // namespace
+
 std::vector<FieldError> CheckCrd(const Value& crd, const Value*) {
   std::vector<FieldError> errors;
   const List<Value>& versions = crd["spec"]["versions"].list();
@@ -236,6 +283,18 @@ std::vector<FieldError> CheckCrd(const Value& crd, const Value*) {
     bool status = shared ? any_status : versions[i]["subresources"].Find("status") != nullptr;
     std::string path = shared ? "spec.validation.openAPIV3Schema" : fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
     for (FieldError& e : CheckCrdSchema(*schema, path, status)) errors.push_back(std::move(e));
+  }
+  // What all versions have in common stands outside of them, too.
+  const bool same_fields = std::all_of(versions.begin(), versions.end(),
+                                       [&](const Value& v) { return v["selectableFields"] == versions[0]["selectableFields"]; });
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (same_fields && i != 0) break;
+    const std::string path = same_fields ? "spec.selectableFields" : fmt::format("spec.versions[{}].selectableFields", i);
+    if (shared && !same_fields && !versions[i]["selectableFields"].list().empty()) {
+      errors.push_back(InvalidValue(path, Value(""), "may only be set when `version.schema.openAPIV3Schema` is not included"));
+    } else {
+      CheckSelectableFields(versions[i], path, errors);
+    }
   }
   return errors;
 }

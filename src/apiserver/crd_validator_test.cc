@@ -32,6 +32,36 @@ TEST(CrdValidatorTest, SetsDefaultsAndDropsUnknownFields) {
   EXPECT_EQ(verdict.unevaluated_rules, 1u);
 }
 
+// As kube-apiserver 1.36 answers. (YAML reads the name `on` of a property as `true`.)
+TEST(CrdValidatorTest, ChecksSelectableFields) {
+  auto refused = [](std::initializer_list<const char*> paths) {
+    Value crd = Crd();
+    Value& version = crd["spec"]["versions"].MutableList()[0];
+    for (const char* path : paths) version["selectableFields"].MutableList().push_back(Value::Object({{"jsonPath", path}}));
+    const Result<CrdValidator> made = CrdValidator::Make(crd);
+    std::string out;
+    if (made) return out;
+    for (const ErrorCause& cause : made.error().causes()) out += cause.field + ": " + cause.message + "\n";
+    return out;
+  };
+  EXPECT_EQ(refused({".spec.name", ".spec.size", ".spec.true", ".spec.labels.x", ".status.replicas"}), "");
+  const std::string at = "spec.selectableFields[0].jsonPath: ";
+  for (const char* path : {".spec", ".spec.ratio", ".spec.tags", ".spec.labels", ".spec.port"}) {
+    EXPECT_EQ(refused({path}),
+              at + "Invalid value: \"" + path +
+                  "\": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are "
+                  "allowed.\n");
+  }
+  for (const char* path : {".spec.more", ".spec.free.x", ".metadata.name", ".spec.tags.x", ".spec..name"}) {
+    EXPECT_EQ(refused({path}), at + "Invalid value: \"" + path + "\": is an invalid path: does not refer to a valid field\n");
+  }
+  EXPECT_EQ(refused({".spec.tags[0]"}), at + "Invalid value: \".spec.tags[0]\": is an invalid path: array notation is not allowed\n");
+  EXPECT_EQ(refused({"{.spec.name}"}), at + "Invalid value: \"{.spec.name}\": is an invalid path: expected [ or . but got: {\n");
+  EXPECT_EQ(refused({".spec."}), at + "Invalid value: \".spec.\": is an invalid path: unexpected end of JSON path\n");
+  EXPECT_EQ(refused({""}), at + "Required value\n");
+  EXPECT_EQ(refused({".spec.name", ".spec.name"}), "spec.selectableFields[1].jsonPath: Duplicate value: \".spec.name\"\n");
+}
+
 TEST(CrdValidatorTest, RefusesADefinitionThatTheServerRefuses) {
   Value crd = Crd();
   crd["spec"]["versions"].MutableList()[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["bad"] = Value::Object();

@@ -83,12 +83,28 @@ Result<DeleteOptions> ParseDeleteOptions(const Call& call) {
   if (orphan && !out.propagation.empty()) {
     errors.push_back(InvalidValue("propagationPolicy", out.propagation, "orphanDependents and deletionPropagation cannot be both set"));
   } else if (orphan) {
+    out.orphan_dependents = orphan;
     out.propagation = *orphan ? "Orphan" : "Background";
   }
   if (!out.propagation.empty() && out.propagation != "Background" && out.propagation != "Foreground" && out.propagation != "Orphan") {
     errors.push_back(NotSupported("propagationPolicy", out.propagation, {"Foreground", "Background", "Orphan", "nil"}));
   }
   if (!errors.empty()) return Invalid("meta.k8s.io", "DeleteOptions", "", errors);
+  return out;
+}
+
+// The options as webhooks see them.
+Value ShownOptions(const DeleteOptions& options) {
+  Value out = Value::Object({{"kind", "DeleteOptions"}, {"apiVersion", "meta.k8s.io/v1"}});
+  if (options.grace_seconds) out["gracePeriodSeconds"] = *options.grace_seconds;
+  if (!options.uid.empty()) out["preconditions"]["uid"] = options.uid;
+  if (!options.resource_version.empty()) out["preconditions"]["resourceVersion"] = options.resource_version;
+  if (options.orphan_dependents) {
+    out["orphanDependents"] = *options.orphan_dependents;
+  } else if (!options.propagation.empty()) {
+    out["propagationPolicy"] = options.propagation;
+  }
+  if (options.dry_run) out["dryRun"] = Value::Array({"All"});
   return out;
 }
 
@@ -120,7 +136,8 @@ ObjectPtr ApiCore::Erase(const ServedResource& r, const ObjectPtr& current, Valu
   return removed;
 }
 
-Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view ns, std::string_view name, const DeleteOptions& options) {
+Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view ns, std::string_view name, const DeleteOptions& options,
+                                     Call* call) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     Result<ObjectPtr> found = Find(r, ns, name);
     if (!found) return found.error();
@@ -139,6 +156,28 @@ Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view n
                                   options.resource_version, current->version));
     }
     Value live = current->Parse();
+    const Context ctx = call != nullptr ? call->ctx : Context::Background();
+    if (call != nullptr && call->admit && hooks_.Any(r)) {
+      Result<Value> shown = Read(ctx, r, *current);
+      if (!shown) return shown.error();
+      AdmissionAttributes attributes = AttributesOf(*call, "DELETE", Value(), *std::move(shown), options.dry_run);
+      if (r.storage == "/namespaces") attributes.ns = name;
+      DeleteOptions given = options;
+      if (r.storage == "/pods") given.grace_seconds = GraceOf(r, live, options);
+      if (r.storage == "/namespaces" && given.uid.empty()) given.uid = current->uid;
+      attributes.options = ShownOptions(given);
+      if (Result<Value> ok = Mutate(*call, attributes); !ok) return ok.error();
+      Value none;
+      if (auto ok = Validate(*call, attributes, none); !ok) return ok.error();
+    } else if (call != nullptr && NeedsConversion(r, *current)) {
+      // What cannot be read cannot be deleted.
+      if (Result<Value> read = Read(ctx, r, *current); !read) return read.error();
+    }
+    const auto shown = [&](Value object) -> Result<Answer> {
+      Result<Value> converted = FromForm(ctx, r, std::move(object));
+      if (!converted) return converted.error();
+      return Answer{.object = *std::move(converted)};
+    };
     Value next = live;
     if (r.storage == kCrdStorage && !IsDeleting(live)) {
       // Its objects are deleted first (lifecycle.cc). Dependents are left to the garbage collector, whatever the options say.
@@ -178,8 +217,7 @@ Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view n
         return answer;
       }
       if (options.dry_run) {
-        answer.object = FromStorage(r, std::move(next));
-        return answer;
+        return shown(std::move(next));
       }
       Map<String> fields = SelectableValues(r, next);
       std::shared_ptr<const void> form = FormOf(r, next);
@@ -188,7 +226,7 @@ Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view n
       continue;
     }
     if (options.dry_run) {
-      if (r.returns_deleted) return Answer{.object = FromStorage(r, std::move(next))};
+      if (r.returns_deleted) return shown(std::move(next));
       return Answer{.object = SuccessStatus(r, *current), .is_resource = false};
     }
     ObjectPtr removed = Erase(r, current, std::move(next));
@@ -207,7 +245,7 @@ Result<Answer> ApiCore::Delete(Call& call) {
     if (auto found = Find(r, "", call.name); !found) return found.error();
     return Forbidden("", "namespaces", call.name, "this namespace may not be deleted");
   }
-  return DeleteObject(r, call.ns, call.name, *options);
+  return DeleteObject(r, call.ns, call.name, *options, &call);
 }
 
 Result<Answer> ApiCore::DeleteCollection(Call& call) {
@@ -219,7 +257,7 @@ Result<Answer> ApiCore::DeleteCollection(Call& call) {
   Answer answer{.is_list = true, .list_version = std::to_string(all.version)};
   for (const ObjectPtr& object : all.objects) {
     if (!selection->Matches(*object)) continue;
-    Result<Answer> deleted = DeleteObject(*call.resource, object->ns, object->name, *options);
+    Result<Answer> deleted = DeleteObject(*call.resource, object->ns, object->name, *options, &call);
     if (!deleted && !IsNotFound(deleted.error())) return deleted.error();
     answer.items.push_back(deleted && deleted->stored ? deleted->stored : object);
   }

@@ -93,9 +93,9 @@ Encoded FromJsonText(std::string json, const TypeInfo* type, const AnswerForm& f
 }
 
 // The list object around items, as JSON text.
-std::string ListHead(std::string_view api_version, std::string_view kind, const Answer& answer) {
+std::string ListHead(std::string_view api_version, std::string_view kind, const Answer& answer, bool custom = false) {
   Value meta = Value::Object({{"resourceVersion", answer.list_version}});
-  if (!answer.continue_token.empty()) meta["continue"] = answer.continue_token;
+  if (custom || !answer.continue_token.empty()) meta["continue"] = answer.continue_token;
   if (answer.remaining >= 0) meta["remainingItemCount"] = answer.remaining;
   return fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)", kind, api_version, ToJson(meta));
 }
@@ -190,7 +190,7 @@ Result<Encoded> EncodeAnswer(const Answer& answer, const EncodeContext& c) {
   if (c.resource != nullptr && answer.is_resource && c.form.transform == Transform::kPartialMetadata) return EncodePartial(answer, c);
   if (answer.is_list) {
     const ServedResource& r = *c.resource;
-    std::string text = ListHead(r.api_version(), r.list_kind, answer);
+    std::string text = ListHead(r.api_version(), r.list_kind, answer, r.custom != nullptr);
     std::string head = fmt::format(R"({{"kind":"{}","apiVersion":"{}",)", r.kind, r.api_version());
     std::size_t bytes = text.size() + 2;
     for (const ObjectPtr& item : answer.items) bytes += item->json->size() + 1;

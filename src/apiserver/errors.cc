@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "apiserver/field_set.h"
+#include "apiserver/json_schema.h"
 #include "kube/codec/json.h"
 
 namespace kube::apiserver {
@@ -113,25 +115,23 @@ std::string_view ReasonOf(FieldErrorType type) {
 }
 
 std::string PrintValue(const Value& value) {
-  if (!value.is_string()) return ToJson(value);
-  // As Go's %q: printable text as it is, some control characters by a letter.
-  std::string out = "\"";
-  for (char c : value.string_value().view()) {
-    constexpr std::string_view kControls = "\a\b\t\n\v\f\r", kLetters = "abtnvfr";
-    auto byte = static_cast<unsigned char>(c);
-    if (std::size_t i = kControls.find(c); i != std::string_view::npos) {
-      out += '\\';
-      out += kLetters[i];
-    } else if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
+  if (value.is_string()) return QuoteGo(value.string_value());
+  if (value.is_double()) return PrintGoFloat(value.double_value());
+  // As Go's encoding/json writes it: what could end a script in HTML is escaped. It stands in strings only.
+  std::string out;
+  const std::string json = ToJson(value);
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string_view separator = std::string_view(json).substr(i, 3);
+    if (json[i] == '<' || json[i] == '>' || json[i] == '&') {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(json[i]));
+    } else if (separator == "\xe2\x80\xa8" || separator == "\xe2\x80\xa9") {
+      out += separator.back() == '\xa8' ? "\\u2028" : "\\u2029";
+      i += 2;
     } else {
-      out += c;
+      out += json[i];
     }
   }
-  return out + '"';
+  return out;
 }
 
 FieldError Required(std::string field, std::string detail) { return {FieldErrorType::kRequired, std::move(field), "", std::move(detail)}; }

@@ -41,5 +41,16 @@ TEST(ErrorsTest, StrangersBecomeInternalErrors) {
   EXPECT_EQ(status["details"]["causes"].list()[0]["message"].string_value(), "bad bytes");
 }
 
+TEST(ErrorsTest, PrintsValuesAsGoDoes) {
+  EXPECT_EQ(PrintValue("a\tb\x01\x7f\"\\"), R"("a\tb\x01\x7f\"\\")");
+  EXPECT_EQ(PrintValue("<\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>"), "\"<\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>\"");
+  EXPECT_EQ(PrintValue("\xe2\x80\xa8\xc2\xa0\xef\xbb\xbf\xf3\xa0\x80\x81"), R"("\u2028\u00a0\ufeff\U000e0001")");
+  EXPECT_EQ(PrintValue("\xff\xc3"), R"("\xff\xc3")");
+  EXPECT_EQ(PrintValue(Value::Object({{"a<", "\xe2\x80\xa9&"}})), R"({"a\u003c":"\u2029\u0026"})");
+  EXPECT_EQ(PrintValue(123456.0), "123456");
+  EXPECT_EQ(PrintValue(1234567.0), "1.234567e+06");
+  EXPECT_EQ(PrintValue(-1e19), "-1e+19");
+}
+
 }  // namespace
 }  // namespace kube::apiserver

@@ -1,10 +1,15 @@
 #include "apiserver/field_set.h"
 
+#include <fmt/format.h>
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
+#include "codec/utf8.h"
 #include "kube/codec/json.h"
 
 namespace kube::apiserver {
@@ -448,48 +453,51 @@ std::string QuoteJson(std::string_view text, bool escape_html) {
   return out + '"';
 }
 
+namespace {
+
+// The character that begins the text: its bytes and its number. Nothing if it is not UTF-8.
+struct Rune {
+  std::size_t bytes = 0;
+  std::uint32_t number = 0;
+};
+Rune FirstRune(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t bytes = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+  if (bytes == 0 || bytes > text.size() || !internal::ValidUtf8(text.substr(0, bytes))) return {};
+  std::uint32_t number = bytes == 1 ? first : first & (0x7fU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) number = number << 6 | (static_cast<unsigned char>(text[i]) & 0x3f);
+  return {bytes, number};
+}
+
+// Letters, marks, numbers, punctuation, symbols, and of the spaces the ASCII one.
+bool IsPrint(std::string_view rune) {
+  static const re2::RE2 kPrint("[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S} ]");
+  return re2::RE2::FullMatch(re2::StringPiece(rune.data(), rune.size()), kPrint);
+}
+
+}  // namespace
+
 std::string QuoteGo(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
+  constexpr std::string_view kControls = "\a\b\t\n\v\f\r", kLetters = "abtnvfr";
   std::string out = "\"";
-  for (char ch : text) {
-    unsigned char c = static_cast<unsigned char>(ch);
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\a':
-        out += "\\a";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\v':
-        out += "\\v";
-        break;
-      default:
-        if (c < 0x20 || c == 0x7f) {
-          out += "\\x";
-          out += kHex[c >> 4];
-          out += kHex[c & 15];
-        } else {
-          out += ch;
-        }
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const Rune rune = FirstRune(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(rune.bytes, 1));
+    if (const std::size_t i = kControls.find(text[0]); i != std::string_view::npos) {
+      out += '\\';
+      out += kLetters[i];
+    } else if (byte == '"' || byte == '\\') {
+      out += '\\';
+      out += text[0];
+    } else if (rune.bytes == 0 || byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else if (rune.bytes == 1 || IsPrint(bytes)) {
+      out += bytes;
+    } else {
+      out += rune.number < 0x10000 ? fmt::format("\\u{:04x}", rune.number) : fmt::format("\\U{:08x}", rune.number);
     }
+    text.remove_prefix(bytes.size());
   }
   return out + '"';
 }

@@ -16,12 +16,13 @@
 #include <vector>
 
 #include "apiserver/errors.h"
+#include "kube/base/export.h"
 #include "kube/value/value.h"
 
 namespace kube::apiserver {
 
 // A compiled regular expression.
-class Pattern {
+class KUBE_EXPORT Pattern {
  public:
   explicit Pattern(std::string_view text);
   ~Pattern();

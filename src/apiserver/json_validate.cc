@@ -512,14 +512,14 @@ std::vector<FieldError> ValidateJson(const JsonSchema& schema, std::string_view 
 std::string PrintGoFloat(double d) {
   if (std::isnan(d)) return "NaN";
   if (std::isinf(d)) return d < 0 ? "-Inf" : "+Inf";
-  // The shortest digits, then Go's choice between plain and exponent.
+  // The shortest digits, then the choice of %v between plain and exponent. (JSON's is another: it writes up to 1e21 plainly.)
   char buffer[40];
   auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific);
   std::string text(buffer, end);
   std::size_t e = text.find('e');
   if (e == std::string::npos) return text;
   int exponent = std::atoi(text.c_str() + e + 1);
-  if (exponent < -4 || exponent >= 21) return text;
+  if (exponent < -4 || exponent >= 6) return text;
   char plain[400];
   auto [plain_end, plain_error] = std::to_chars(plain, plain + sizeof plain, d, std::chars_format::fixed);
   return std::string(plain, plain_end);

@@ -109,7 +109,7 @@ Problems QualifiedNameProblems(std::string_view text) {
     std::string_view prefix = text.substr(0, slash);
     name = text.substr(slash + 1);
     if (name.find('/') != std::string_view::npos) {
-      return {fmt::format("a qualified name {}",
+      return {fmt::format("a valid label key {}",
                           RegexMessage("must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
                                        "alphanumeric character",
                                        kNameRegex, {"MyName", "my.name", "123-abc"})) +

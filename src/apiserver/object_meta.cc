@@ -142,14 +142,19 @@ Result<void> SetNamespace(Value& object, const ServedResource& resource, std::st
   return {};
 }
 
-void PrepareMetaForCreate(Value& object, Time now) {
+void WipeMetaForCreate(Value& object) {
   Value& meta = object["metadata"];
   if (!meta.is_object()) meta = Value::Object();
   Map<Value>& members = meta.MutableObject();
-  for (const char* member : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"}) {
+  for (const char* member :
+       {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation", "uid", "creationTimestamp"}) {
     members.Erase(member);
   }
   for (const char* member : {"labels", "annotations", "ownerReferences", "finalizers", "generateName", "name"}) DropEmpty(meta, member);
+}
+
+void FillMetaForCreate(Value& object, Time now) {
+  Value& meta = object["metadata"];
   meta["creationTimestamp"] = now.ToString();
   meta["uid"] = NewUid();
   const Value& read = meta;

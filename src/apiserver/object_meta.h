@@ -31,8 +31,13 @@ void DropEmpty(Value& object, std::string_view member);
 // The namespace of the body must be that of the request, or absent. Errors: 400.
 Result<void> SetNamespace(Value& object, const ServedResource& resource, std::string_view request_namespace);
 
-// Creation: what a client may not set goes, what the server gives comes.
-void PrepareMetaForCreate(Value& object, Time now);
+// Creation: what a client may not set goes, what the server gives comes. In two steps where webhooks see the object in between.
+void WipeMetaForCreate(Value& object);
+void FillMetaForCreate(Value& object, Time now);
+inline void PrepareMetaForCreate(Value& object, Time now) {
+  WipeMetaForCreate(object);
+  FillMetaForCreate(object, now);
+}
 // Update: what only the server writes is as in `old`.
 void PrepareMetaForUpdate(Value& object, const Value& old);
 

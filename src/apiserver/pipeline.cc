@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "apiserver/builtin/catalogue.h"
@@ -366,6 +367,37 @@ Result<Decoded> DecodeObject(const ServedResource& r, const Value& value, bool a
   return Decoded{*std::move(clean), std::move(typed->problems)};
 }
 
+Result<Value> DecodePatched(const ServedResource& r, const Value& value) {
+  if (!r.custom) {
+    Result<Decoded> decoded = DecodeObject(r, value);
+    if (!decoded) return decoded.error();
+    return std::move(decoded->object);
+  }
+  Value object = value;
+  Result<std::vector<std::string>> unknown = r.custom->schema->CoerceMetadata(object);
+  if (!unknown) return CannotHandle(r, unknown.error().message());
+  r.custom->schema->ApplyDefaults(object);
+  return object;
+}
+
+void DropUnknown(const ServedResource& r, Value& object) {
+  if (r.custom) r.custom->schema->Prune(object);
+}
+
+Result<Value> AdmitInTree(const ServedResource& r, Value object, const Value& old, const AdmissionContext& admission) {
+  if (r.custom) return object;
+  Result<Typed> typed = ToTyped(r, object);
+  if (!typed) return typed.error();
+  std::optional<Typed> before;
+  if (!old.is_null()) {
+    Result<Typed> decoded = ToTyped(r, old);
+    if (!decoded) return decoded.error();
+    before = *std::move(decoded);
+  }
+  if (auto ok = Admit(*r.type, typed->object.mutable_data(), before ? before->object.data() : nullptr, admission); !ok) return ok.error();
+  return FromTyped(r, typed->object);
+}
+
 Result<Value> PrepareCreate(Value object, const WriteContext& c) {
   const ServedResource& r = c.resource;
   if (r.custom) return PrepareCustomCreate(std::move(object), c);
@@ -460,6 +492,13 @@ std::shared_ptr<const void> FormOf(const ServedResource& r, const Value& stored)
 }
 
 Value FromStorage(const ServedResource& r, Value stored) {
+  if (r.custom && r.custom->conversion) {
+    // A webhook made it what it is, or it is stored in this version.
+    r.custom->schema->Prune(stored);
+    r.custom->schema->PruneNulls(stored);
+    r.custom->schema->ApplyDefaults(stored);
+    return stored;
+  }
   // A definition may have changed since the object was written.
   if (r.custom) {
     ReadForm(r, stored);

@@ -34,6 +34,9 @@ struct Decoded {
 
 // Errors: 400 that says why the body is not such an object.
 Result<Decoded> DecodeObject(const ServedResource& resource, std::string_view body, Encoding encoding);
+// What a webhook's patch gives: with defaults; what its schema does not know is dropped only when it is stored, as on the real server.
+Result<Value> DecodePatched(const ServedResource& resource, const Value& value);
+void DropUnknown(const ServedResource& resource, Value& object);
 // The same for a Value: the result of a patch. What server-side apply gives (`applied`) follows the schema already, but for nulls, which
 // stay in a custom resource for validation to find.
 Result<Decoded> DecodeObject(const ServedResource& resource, const Value& value, bool applied = false);
@@ -47,6 +50,8 @@ struct WriteContext {
   std::vector<std::string>* warnings = nullptr;
 };
 
+// The server's own admission alone, for an object that webhooks see next; `old` is null on create. Errors: those of Admit.
+Result<Value> AdmitInTree(const ServedResource& resource, Value object, const Value& old, const AdmissionContext& admission);
 // `object` has its metadata already (object_meta.h). Errors: 422 and others of the strategy.
 Result<Value> PrepareCreate(Value object, const WriteContext& context);
 // `subresource` is empty, "status" or another that writes the whole object.

@@ -21,6 +21,7 @@ namespace kube::apiserver {
 
 struct BuiltinResource;
 class StructuralSchema;
+struct CustomConversion;
 
 // Below 0 where `a` is the older version: v1alpha1 < v1beta1 < v1 < v2. Versions of any other form are older than these.
 int CompareVersions(std::string_view a, std::string_view b);
@@ -52,6 +53,7 @@ struct CustomResource {
   bool deprecated = false;
   std::string deprecation_warning;
   bool storage = false;
+  std::shared_ptr<const CustomConversion> conversion;  // null: versions differ in nothing but their name
 };
 
 struct ServedResource {

@@ -22,6 +22,12 @@ using serve::HttpResponse;
 
 // Answers beyond this size are compressed where the client can read that, as on the real server.
 constexpr std::size_t kGzipFrom = 128 * 1024;
+// What the real server gives a request with all its webhooks.
+constexpr std::chrono::seconds kMostOfRequest{34};
+
+bool IsConnect(std::string_view subresource) {
+  return subresource == "exec" || subresource == "attach" || subresource == "portforward" || subresource == "proxy";
+}
 
 void Send(HttpExchange& exchange, int status, Encoded encoded, HttpHeaders headers = {}) {
   headers.Add("content-type", std::move(encoded.content_type));
@@ -74,9 +80,40 @@ std::string WarningHeader(std::string_view text) {
   return out + '"';
 }
 
+std::size_t Runes(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// The first `limit` characters.
+std::string_view FirstRunes(std::string_view text, std::size_t limit) {
+  std::size_t at = 0;
+  while (at < text.size() && (limit > 0 || (text[at] & 0xc0) == 0x80)) {
+    if ((text[at] & 0xc0) != 0x80) --limit;
+    ++at;
+    while (at < text.size() && (text[at] & 0xc0) == 0x80) ++at;
+  }
+  return text.substr(0, at);
+}
+
+// Each text once, and none with control characters. Beyond 4096 characters in all, each is cut after 256.
 HttpHeaders WarningHeaders(const Call& call) {
+  constexpr std::size_t kMostInAll = 4096, kMostOfOne = 256;
+  std::vector<std::string_view> texts;
+  std::size_t all = 0;
+  for (const std::string& warning : call.warnings) {
+    const bool control = std::any_of(warning.begin(), warning.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
+    if (warning.empty() || control || std::find(texts.begin(), texts.end(), warning) != texts.end()) continue;
+    texts.emplace_back(warning);
+    all += Runes(warning);
+  }
   HttpHeaders headers;
-  for (const std::string& warning : call.warnings) headers.Add("warning", WarningHeader(warning));
+  std::size_t written = 0;
+  for (std::string_view text : texts) {
+    if (all > kMostInAll) text = FirstRunes(text, kMostOfOne);
+    if (written >= kMostInAll) break;
+    written += Runes(text);
+    headers.Add("warning", WarningHeader(std::string(text)));
+  }
   return headers;
 }
 
@@ -298,9 +335,7 @@ void Router::HandleResource(const Exchange& exchange, const RequestPath& path, Q
     return;
   }
   const std::vector<std::string>& verbs = path.subresource.empty() ? resource->verbs : resource->Subresource(path.subresource)->verbs;
-  bool connect =
-      path.subresource == "exec" || path.subresource == "attach" || path.subresource == "portforward" || path.subresource == "proxy";
-  bool allowed = connect || std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
+  bool allowed = IsConnect(path.subresource) || std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
   if (path.subresource.empty() && resource->namespaced && path.ns.empty() && verb != "list" && verb != "watch") allowed = false;
   // The handler of custom resources looks at the verb alone.
   if (resource->custom && path.name.empty() && (verb == "update" || verb == "patch")) {
@@ -335,10 +370,44 @@ void Router::HandleResource(const Exchange& exchange, const RequestPath& path, Q
   Dispatch(exchange, std::move(call), verb);
 }
 
+bool Router::MayWait(const Call& call, const std::string& verb) const {
+  if (call.resource->custom && call.resource->custom->conversion) return true;
+  const bool reads = verb == "get" || verb == "list" || verb == "watch";
+  return (!reads || IsConnect(call.subresource)) && core_.hooks().Any(*call.resource);
+}
+
 void Router::Dispatch(const Exchange& exchange, Call call, const std::string& verb) {
+  call.admit = true;
+  if (MayWait(call, verb)) {
+    DispatchLater(exchange, std::move(call), verb);
+  } else {
+    Serve(exchange, std::move(call), verb);
+  }
+}
+
+void Router::DispatchLater(const Exchange& exchange, Call call, const std::string& verb) {
+  auto task = [this, exchange, call = std::move(call), verb]() mutable {
+    auto [cancelled, cancel] = core_.workers().context().WithCancel();
+    // A client that goes away needs no answer of webhooks either. The end of a good answer comes here too, and finds nothing to stop.
+    exchange->OnClose([source = std::make_shared<CancelSource>(std::move(cancel))] { source->Cancel(); });
+    call.ctx = cancelled.WithTimeout(kMostOfRequest);
+    Serve(exchange, std::move(call), verb);
+  };
+  if (!core_.workers().TryRun(std::move(task))) {
+    SendError(*exchange, TooManyRequests("too many requests, please try again later", 1));
+  }
+}
+
+void Router::Serve(const Exchange& exchange, Call call, const std::string& verb) {
   core_.Use(*call.resource);
   const HttpRequest& request = exchange->request();
   if (call.resource->storage == "/pods" && !call.subresource.empty() && pods_.Handles(call.subresource)) {
+    if (IsConnect(call.subresource)) {
+      if (Result<void> ok = AdmitConnect(core_, call); !ok) {
+        SendError(*exchange, ok.error(), {}, WarningHeaders(call));
+        return;
+      }
+    }
     pods_.Handle(exchange, call);
     return;
   }
@@ -370,6 +439,9 @@ void Router::Dispatch(const Exchange& exchange, Call call, const std::string& ve
     return;
   }
   Result<Answer> answer = call.subresource.empty() ? Run(call, verb) : RunSubresource(call, verb);
+  if (answer) {
+    if (Result<void> ok = core_.InVersion(call, *answer); !ok) answer = ok.error();
+  }
   HttpHeaders headers = WarningHeaders(call);
   Count(call, verb, answer ? answer->status : answer.error().http_code());
   if (!answer) {

@@ -46,6 +46,10 @@ class Router {
   void HandleAdmitted(const Exchange& exchange, const RequestPath& path, const User& user);
   void HandleResource(const Exchange& exchange, const RequestPath& path, Query query, const User& user);
   void Dispatch(const Exchange& exchange, Call call, const std::string& verb);
+  // Whether a webhook may have to be called: not on a thread that does I/O.
+  bool MayWait(const Call& call, const std::string& verb) const;
+  void DispatchLater(const Exchange& exchange, Call call, const std::string& verb);
+  void Serve(const Exchange& exchange, Call call, const std::string& verb);
   Result<Answer> Run(Call& call, const std::string& verb);
   Result<Answer> RunSubresource(Call& call, const std::string& verb);
   void HandleOther(const Exchange& exchange, const RequestPath& path, const Query& query);

@@ -11,6 +11,55 @@ namespace {
 
 using Errors = std::vector<FieldError>;
 
+// The next token of a rule's fieldPath: a quoted string, one of . [ ], or what is between them.
+std::string_view TakeToken(std::string_view& rest) {
+  std::size_t end = rest.find_first_of(".[]");
+  if (rest.starts_with('\'')) {
+    end = 1;
+    while (end < rest.size() && (rest[end] != '\'' || rest[end - 1] == '\\')) ++end;
+    end = std::min(end + 1, rest.size());
+  } else if (end == 0) {
+    end = 1;
+  }
+  const std::string_view out = rest.substr(0, end);
+  rest.remove_prefix(out.size());
+  return out;
+}
+
+// The text of 'it\'s'. False for an escape that Go does not know.
+bool Unquote(std::string_view quoted, std::string& out) {
+  if (quoted.size() < 2 || quoted.front() != '\'' || quoted.back() != '\'') return false;
+  static constexpr std::string_view kEscapes = "abfnrtv'\\", kMeant = "\a\b\f\n\r\t\v'\\";
+  out.clear();
+  for (std::size_t i = 1; i + 1 < quoted.size(); ++i) {
+    if (quoted[i] != '\\' || i + 2 >= quoted.size()) {
+      out += quoted[i];
+      continue;
+    }
+    const std::size_t escape = kEscapes.find(quoted[++i]);
+    if (escape == std::string_view::npos) return false;
+    out += kMeant[escape];
+  }
+  return true;
+}
+
+// Whether a rule's fieldPath names a field below the schema: .spec['a.b'].c, where keys of maps are fields, too.
+bool LeadsToField(std::string_view path, const JsonSchema& schema) {
+  const JsonSchema* at = &schema;
+  while (!path.empty()) {
+    const std::string_view symbol = TakeToken(path);
+    std::string name(TakeToken(path));
+    if (symbol == "[") {
+      if (!Unquote(std::string(name), name) || TakeToken(path) != "]") return false;
+    } else if (symbol != "." || name.empty()) {
+      return false;
+    }
+    at = !at->properties.empty() ? at->Property(name) : at->additional.get();
+    if (at == nullptr) return false;
+  }
+  return true;
+}
+
 std::string Child(const std::string& path, std::string_view name) { return path + "." + std::string(name); }
 std::string Property(const std::string& path, std::string_view name) { return path + ".properties[" + std::string(name) + "]"; }
 std::string At(const std::string& path, std::string_view list, std::size_t i) {
@@ -395,6 +444,22 @@ class OpenApiChecker {
       } else if (has_newline(text) && message.empty()) {
         errors_.push_back(Required(Child(at, "message"), "message must be specified if rule contains line breaks"));
       }
+      if (!rule["messageExpression"].string_value().empty() && trimmed(rule["messageExpression"]).empty()) {
+        errors_.push_back(Required(Child(at, "messageExpression"), "messageExpression must be non-empty if specified"));
+      }
+      static const std::vector<std::string> kReasons = {"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid",
+                                                        "FieldValueRequired"};
+      if (const Value* reason = rule.Find("reason");
+          reason != nullptr && std::find(kReasons.begin(), kReasons.end(), reason->string_value().str()) == kReasons.end()) {
+        errors_.push_back(NotSupported(Child(at, "reason"), *reason, kReasons));
+      }
+      const std::string_view field = rule["fieldPath"].string_value();
+      if (field.empty()) continue;
+      if (trimmed(rule["fieldPath"]).empty()) {
+        errors_.push_back(InvalidValue(Child(at, "fieldPath"), rule["fieldPath"], "must be non-empty if specified"));
+      }
+      if (has_newline(field)) errors_.push_back(InvalidValue(Child(at, "fieldPath"), rule["fieldPath"], "must not contain line breaks"));
+      if (!LeadsToField(field, s)) errors_.push_back(InvalidValue(Child(at, "fieldPath"), rule["fieldPath"], "must be a valid path"));
     }
   }
 };

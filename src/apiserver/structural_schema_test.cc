@@ -274,6 +274,29 @@ TEST(CheckCrdSchemaTest, SaysWhatElseIsWrong) {
           "s.properties[p].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"));
 }
 
+TEST(CheckCrdSchemaTest, SaysWhatIsWrongWithTheKeysOfRules) {
+  auto check = [](std::string_view keys) {
+    const std::string rules = R"("x-kubernetes-validations":[{"rule":"true",)" + std::string(keys) + "}]}";
+    const std::string schema = R"({"type":"object","properties":{"a.b":{"type":"object","additionalProperties":{"type":"object",
+        "properties":{"it's":{"type":"string"}}}},"list":{"type":"array","items":{"type":"object","properties":{"x":{"type":"string"}}}}},)";
+    return Texts(CheckCrdSchema(Json(schema + rules), "s", false));
+  };
+  const std::string at = "s.x-kubernetes-validations[0].";
+  for (const char* path : {".list", "['a.b']", "['a.b'].any", "['a.b']['any.key']['it\\\\'s']"}) {
+    EXPECT_THAT(check(R"("fieldPath":")" + std::string(path) + '"'), IsEmpty()) << path;
+  }
+  for (const char* path :
+       {"list", ".none", ".list.x", ".list[0]", ".a.b", "['a.b", "['a.b'", "[a]", ".", "..", "['\\\\x']", "['a.b'].any.none"}) {
+    EXPECT_THAT(check(R"("fieldPath":")" + std::string(path) + '"'), ElementsAre(testing::HasSubstr("must be a valid path"))) << path;
+  }
+  EXPECT_THAT(check(R"("fieldPath":".none")"), ElementsAre(at + R"(fieldPath: Invalid value: ".none": must be a valid path)"));
+  EXPECT_THAT(check(R"("reason":"Because")"),
+              ElementsAre(at + R"(reason: Unsupported value: "Because": supported values: "FieldValueDuplicate", )"
+                               R"("FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")"));
+  EXPECT_THAT(check(R"("messageExpression":" ")"),
+              ElementsAre(at + "messageExpression: Required value: messageExpression must be non-empty if specified"));
+}
+
 TEST(CheckCrdSchemaTest, MetadataMayOnlyRestrictNames) {
   auto check = [](std::string_view metadata) {
     return Texts(CheckCrdSchema(Json(R"({"type":"object","properties":{"metadata":)" + std::string(metadata) + "}}"), "s", false));

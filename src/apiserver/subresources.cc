@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <functional>
 #include <utility>
 
 #include "apiserver/errors.h"
@@ -34,6 +36,25 @@ Result<T> DecodeBody(const Call& call) {
         fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", kind.kind, kind.version, out.error().message()));
   }
   return out;
+}
+
+// An object that is not stored, as admission leaves it.
+template <typename T>
+Result<void> AdmitCreated(ApiCore& core, Call& call, T& object) {
+  if (!call.admit || !core.hooks().Any(*call.resource)) return {};
+  Result<Value> value = ToValue(object);
+  if (!value) return InternalError(value.error().ToString());
+  Value& meta = (*value)["metadata"];
+  if (!std::as_const(meta).is_object()) meta = Value::Object();
+  if (call.resource->namespaced) meta["namespace"] = call.ns;
+  const KindInfo& kind = *T::kType.kind;
+  Result<Value> admitted = core.AdmitOther(call, "CREATE", Gvk{kind.group, kind.version, kind.kind}, *std::move(value), Value(),
+                                           call.query.Get("dryRun") == "All");
+  if (!admitted) return admitted.error();
+  Result<T> changed = FromValue<T>(*admitted);
+  if (!changed) return InternalError(changed.error().message());
+  object = *std::move(changed);
+  return {};
 }
 
 template <typename T>
@@ -101,7 +122,9 @@ Result<Value> ScaleOf(const ServedResource& r, const Value& object) {
 Result<Answer> GetScale(ApiCore& core, Call& call) {
   Result<ObjectPtr> found = core.Find(*call.resource, call.ns, call.name);
   if (!found) return found.error();
-  Result<Value> scale = ScaleOf(*call.resource, FromStorage(*call.resource, (*found)->Parse()));
+  Result<Value> object = core.Read(call.ctx, *call.resource, **found);
+  if (!object) return object.error();
+  Result<Value> scale = ScaleOf(*call.resource, *object);
   if (!scale) return scale.error();
   return Answer{.object = *std::move(scale), .is_resource = false};
 }
@@ -144,6 +167,9 @@ Result<Answer> WriteScale(ApiCore& core, Call& call, bool patch) {
       if (!value) return value.error();
       wanted = *std::move(value);
     }
+    Result<Value> admitted = core.AdmitOther(call, "UPDATE", Gvk{"autoscaling", "v1", "Scale"}, std::move(wanted), *current, *dry_run);
+    if (!admitted) return admitted;
+    wanted = *std::move(admitted);
     const Value& read = wanted;
     const Value& replicas = read["spec"]["replicas"];
     if (!replicas.is_null() && !replicas.is_int()) return BadRequest("spec.replicas: expected an integer");
@@ -157,7 +183,9 @@ Result<Answer> WriteScale(ApiCore& core, Call& call, bool patch) {
     return next;
   });
   if (!answer) return answer;
-  Result<Value> scale = ScaleOf(r, answer->stored ? FromStorage(r, answer->stored->Parse()) : answer->object);
+  Result<Value> object = answer->stored ? core.Read(call.ctx, r, *answer->stored) : Result<Value>(std::move(answer->object));
+  if (!object) return object.error();
+  Result<Value> scale = ScaleOf(r, *object);
   if (!scale) return scale.error();
   return Answer{.object = *std::move(scale), .is_resource = false};
 }
@@ -168,6 +196,7 @@ Result<Answer> CreateEviction(ApiCore& core, Call& call) {
   if (!eviction->metadata.name.empty() && eviction->metadata.name != call.name) {
     return BadRequest("name in URL does not match name in Eviction object");
   }
+  if (auto ok = AdmitCreated(core, call, *eviction); !ok) return ok.error();
   Result<ObjectPtr> pod = core.Find(*call.resource, call.ns, call.name);
   if (!pod) return pod.error();
   // A disruption budget that is used up says no.
@@ -206,6 +235,7 @@ Result<Answer> CreateEviction(ApiCore& core, Call& call) {
 Result<Answer> CreateBinding(ApiCore& core, Call& call) {
   Result<core::v1::Binding> binding = DecodeBody<core::v1::Binding>(call);
   if (!binding) return binding.error();
+  if (auto ok = AdmitCreated(core, call, *binding); !ok) return ok.error();
   ResourcePtr pods = call.resources->Find("", "v1", "pods");
   std::string name = call.subresource.empty() ? binding->metadata.name.str() : call.name;
   std::string node = binding->target.name.str();
@@ -236,6 +266,7 @@ Result<Answer> CreateBinding(ApiCore& core, Call& call) {
 Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens) {
   Result<authentication::v1::TokenRequest> request = DecodeBody<authentication::v1::TokenRequest>(call);
   if (!request) return request.error();
+  if (auto ok = AdmitCreated(core, call, *request); !ok) return ok.error();
   Result<ObjectPtr> account = core.Find(*call.resource, call.ns, call.name);
   if (!account) return account.error();
   std::int64_t lifetime = request->spec.expiration_seconds.value_or(3600);
@@ -256,6 +287,69 @@ Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens) {
   return Reply(*request, 201);
 }
 
+namespace {
+
+std::string Escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+// The options of a connection and the query that says the same.
+template <typename T>
+Result<void> AdmitOptions(ApiCore& core, Call& call, const T& options, const std::function<std::string(const T&)>& query_of) {
+  const Value before = ToValue(options).value_or(Value());
+  Result<Value> after =
+      core.AdmitOther(call, "CONNECT", Gvk{T::kType.kind->group, T::kType.kind->version, T::kType.kind->kind}, before, Value(), false);
+  if (!after) return after.error();
+  if (*after == before) return {};
+  Result<T> changed = FromValue<T>(*after);
+  if (!changed) return InternalError(changed.error().message());
+  call.query = Query::Parse(query_of(*changed));
+  return {};
+}
+
+template <typename T>
+void TakeStreams(const Query& query, T& options) {
+  options.stdin_ = query.Flag("stdin");
+  options.stdout_ = query.Flag("stdout");
+  options.stderr_ = query.Flag("stderr");
+  options.tty = query.Flag("tty");
+  options.container = query.Get("container");
+}
+
+}  // namespace
+
+Result<void> AdmitConnect(ApiCore& core, Call& call) {
+  if (!call.admit || !core.hooks().Any(*call.resource)) return {};
+  if (call.subresource == "exec") {
+    core::v1::PodExecOptions options;
+    TakeStreams(call.query, options);
+    for (const std::string& part : call.query.All("command")) options.command.push_back(part);
+    return AdmitOptions<core::v1::PodExecOptions>(core, call, options, [](const core::v1::PodExecOptions& o) {
+      std::string out = "container=" + Escaped(o.container);
+      for (const String& part : o.command) out += "&command=" + Escaped(part);
+      return out;
+    });
+  }
+  if (call.subresource == "attach") {
+    core::v1::PodAttachOptions options;
+    TakeStreams(call.query, options);
+    return AdmitOptions<core::v1::PodAttachOptions>(
+        core, call, options, [](const core::v1::PodAttachOptions& o) { return "container=" + Escaped(o.container); });
+  }
+  core::v1::PodPortForwardOptions options;
+  for (const std::string& port : call.query.All("ports")) {
+    std::int32_t number = 0;
+    if (std::from_chars(port.data(), port.data() + port.size(), number).ec == std::errc()) options.ports.push_back(number);
+  }
+  return AdmitOptions<core::v1::PodPortForwardOptions>(core, call, options,
+                                                       [](const core::v1::PodPortForwardOptions&) { return std::string(); });
+}
+
 bool AccountExists(const ApiCore& core, const User& user) {
   constexpr std::string_view kPrefix = "system:serviceaccount:";
   if (!user.name.starts_with(kPrefix)) return true;
@@ -273,6 +367,7 @@ Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
   if (kind == "TokenReview") {
     Result<authentication::v1::TokenReview> review = DecodeBody<authentication::v1::TokenReview>(call);
     if (!review) return review.error();
+    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
     if (review->spec.token.empty()) return BadRequest("token is required for TokenReview in authentication");
     std::vector<std::string> audiences;
     for (const String& audience : std::as_const(review->spec.audiences)) audiences.push_back(audience.str());
@@ -294,6 +389,7 @@ Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
   if (kind == "SelfSubjectReview") {
     Result<authentication::v1::SelfSubjectReview> review = DecodeBody<authentication::v1::SelfSubjectReview>(call);
     if (!review) return review.error();
+    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
     // Nothing of what was sent stays.
     authentication::v1::SelfSubjectReview out;
     out.metadata.creation_timestamp = core.Now();
@@ -305,6 +401,7 @@ Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
   if (kind == "SelfSubjectRulesReview") {
     Result<authorization::v1::SelfSubjectRulesReview> review = DecodeBody<authorization::v1::SelfSubjectRulesReview>(call);
     if (!review) return review.error();
+    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
     if (review->spec.namespace_.empty()) return BadRequest("no namespace on request");
     authorization::v1::SelfSubjectRulesReview out;
     out.status.resource_rules.push_back({.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}});
@@ -332,15 +429,18 @@ Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
   if (kind == "SelfSubjectAccessReview") {
     Result<authorization::v1::SelfSubjectAccessReview> review = DecodeBody<authorization::v1::SelfSubjectAccessReview>(call);
     if (!review) return review.error();
+    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
     return allow(*review, *call.resource);
   }
   if (kind == "LocalSubjectAccessReview") {
     Result<authorization::v1::LocalSubjectAccessReview> review = DecodeBody<authorization::v1::LocalSubjectAccessReview>(call);
     if (!review) return review.error();
+    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
     return allow(*review, *call.resource);
   }
   Result<authorization::v1::SubjectAccessReview> review = DecodeBody<authorization::v1::SubjectAccessReview>(call);
   if (!review) return review.error();
+  if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
   return allow(*review, *call.resource);
 }
 

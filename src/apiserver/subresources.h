@@ -20,6 +20,9 @@ Result<Answer> CreateEviction(ApiCore& core, Call& call);
 Result<Answer> CreateBinding(ApiCore& core, Call& call);
 Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens);
 
+// The webhooks for exec, attach and port-forward. Container and command, where they change them, go to the query of `call`.
+Result<void> AdmitConnect(ApiCore& core, Call& call);
+
 // TokenReview, SelfSubjectReview and the access reviews. Everybody who is authenticated may do everything: RBAC comes later.
 // A token of a service account is good while the account is there.
 bool AccountExists(const ApiCore& core, const User& user);

@@ -29,6 +29,8 @@ std::string_view NameOf(EventType type) {
   return "";
 }
 
+constexpr std::chrono::seconds kConversionRetry{1};
+
 // The frame of one event is the same for all watchers that asked for the same form: the last one is kept per thread, since delivery
 // runs through all watchers with one event at a time.
 struct FrameCache {
@@ -76,6 +78,9 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
     });
   }
 
+  // The same for a resource whose objects a webhook converts: see Convert.
+  bool converts() const { return resource_->custom && resource_->custom->conversion; }
+
   // A last event, then the end.
   void Fail(const Error& error) {
     exchange_->Write(EncodeEvent("ERROR", ToStatus(error), encode_));
@@ -83,15 +88,21 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   }
 
   void SendInitial(const Snapshot& snapshot) {
-    initial_ = true;
     for (const ObjectPtr& object : snapshot.objects) {
       if (closed()) return;
-      if (Wants(*object)) Send(EventType::kAdded, object);
+      if (Wants(*object)) Send(EventType::kAdded, object, true);
     }
-    initial_ = false;
   }
 
   void SendBookmark(std::uint64_t version, bool initial_end) {
+    if (converts()) {
+      Queue({.object = nullptr, .version = version, .initial = initial_end});
+    } else {
+      WriteBookmark(version, initial_end);
+    }
+  }
+
+  void WriteBookmark(std::uint64_t version, bool initial_end) {
     Value meta = Value::Object({{"resourceVersion", std::to_string(version)}});
     if (initial_end) meta["annotations"] = Value::Object({{"k8s.io/initial-events-end", "true"}});
     Value object;
@@ -165,11 +176,93 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
     }
   }
 
-  void Send(EventType type, const ObjectPtr& object) {
+  void Send(EventType type, const ObjectPtr& object, bool initial = false) {
+    if (converts()) {
+      Queue({.type = type, .object = object, .initial = initial});
+    } else {
+      WriteEvent(type, object, initial);
+    }
+  }
+
+  // ---- Conversion. The thread that delivers an event must not wait for a webhook, so events wait here, and a worker converts what there
+  // is with one call. While the webhook fails, nothing is sent: the real server's watches stand still, too. ----
+
+  struct Waiting {
+    EventType type = EventType::kAdded;
+    ObjectPtr object;  // null: a bookmark
+    std::uint64_t version = 0;
+    bool initial = false;
+  };
+
+  void Queue(Waiting event) {
+    MutexLock lock(mu_);
+    if (event.object) waiting_bytes_ += event.initial ? 0 : event.object->json->size();
+    if (waiting_bytes_ > core_.max_watch_backlog()) {
+      closed_.store(true, std::memory_order_release);
+      waiting_.clear();
+      exchange_->Abort();
+      return;
+    }
+    waiting_.push_back(std::move(event));
+    if (!std::exchange(working_, true)) Work();
+  }
+
+  void Work() {
+    core_.workers().Post([self = shared_from_this()] { self->SendWaiting(); });
+  }
+
+  void SendWaiting() {
+    std::vector<Waiting> batch;
+    {
+      MutexLock lock(mu_);
+      if (waiting_.empty() || closed()) {
+        working_ = false;
+        return;
+      }
+      batch = waiting_;
+    }
+    std::vector<ObjectPtr> objects;
+    for (const Waiting& event : batch) {
+      if (event.object) objects.push_back(event.object);
+    }
+    Result<std::vector<ObjectPtr>> converted = core_.converter().ConvertStored(core_.workers().context(), *resource_, std::move(objects));
+    if (!converted) {
+      RetryLater();
+      return;
+    }
+    auto next = converted->begin();
+    for (const Waiting& event : batch) {
+      if (closed()) break;
+      if (event.object) {
+        WriteEvent(event.type, *next++, event.initial);
+      } else {
+        WriteBookmark(event.version, event.initial);
+      }
+    }
+    MutexLock lock(mu_);
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(batch.size(), waiting_.size())));
+    waiting_bytes_ = 0;
+    for (const Waiting& event : waiting_) waiting_bytes_ += event.object && !event.initial ? event.object->json->size() : 0;
+    Work();
+  }
+
+  void RetryLater() {
+    std::weak_ptr<WatchStream> weak = weak_from_this();
+    Timer timer = core_.clock()->AddTimerAfter(kConversionRetry, [weak, gate = core_.gate()] {
+      auto self = weak.lock();
+      if (!self) return;
+      auto inside = gate->Enter();
+      if (inside) self->Work();
+    });
+    MutexLock lock(mu_);
+    std::swap(retry_, timer);
+  }
+
+  void WriteEvent(EventType type, const ObjectPtr& object, bool initial) {
     thread_local FrameCache cache;
     bool table = encode_.form.transform == Transform::kTable;
     if (!table && cache.object == object && cache.type == type && cache.form == form_key_) {
-      Write(cache.frame);
+      Write(cache.frame, initial);
       return;
     }
     encode_.now = core_.Now();
@@ -180,11 +273,11 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
     }
     first_ = false;
     if (!table) cache = {object, type, form_key_, *frame};
-    Write(*std::move(frame));
+    Write(*std::move(frame), initial);
   }
 
-  void Write(const std::shared_ptr<const std::string>& frame) {
-    if (initial_) {
+  void Write(const std::shared_ptr<const std::string>& frame, bool initial) {
+    if (initial) {
       may_wait_ += frame->size();
     } else if (exchange_->buffered_bytes() > may_wait_) {
       closed_.store(true, std::memory_order_release);
@@ -202,14 +295,17 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
   std::shared_ptr<serve::HttpExchange> exchange_;
   Faults& faults_;
   bool bookmarks_ = false;
-  bool first_ = true;     // used by the delivering thread only, as the next ones
-  bool initial_ = false;  // what was there is being sent
+  bool first_ = true;  // used by the delivering thread only, as the next ones
   std::uint64_t after_ = 0;
   std::size_t may_wait_ = core_.max_watch_backlog();
   std::optional<StoreEvent> held_;  // a fault keeps it back until the next event
   std::atomic<bool> closed_{false};
   Mutex mu_;
   Timer timer_ KUBE_GUARDED_BY(mu_);
+  Timer retry_ KUBE_GUARDED_BY(mu_);
+  std::vector<Waiting> waiting_ KUBE_GUARDED_BY(mu_);
+  std::size_t waiting_bytes_ KUBE_GUARDED_BY(mu_) = 0;
+  bool working_ KUBE_GUARDED_BY(mu_) = false;  // a worker has the events, or a timer will
 };
 
 }  // namespace

@@ -141,7 +141,7 @@ Result<std::uint64_t> ParseVersion(std::string_view text) {
   return Error::Invalid(fmt::format("resourceVersion: Invalid value: \"{0}\": strconv.ParseUint: parsing \"{0}\": invalid syntax", text));
 }
 
-FieldManagerTarget ApiCore::TargetFor(const Call& call, const Value& object) const {
+FieldManagerTarget ApiCore::TargetFor(const Call& call, const Value& object, std::optional<Error>* failed) {
   const ServedResource& r = *call.resource;
   FieldManagerTarget target{.schema = r.schema, .api_version = r.api_version(), .kind = r.kind};
   if (r.builtin != nullptr) {
@@ -160,13 +160,25 @@ FieldManagerTarget ApiCore::TargetFor(const Call& call, const Value& object) con
   }
   std::shared_ptr<const Resources> resources = call.resources;
   ResourcePtr self = call.resource;
-  target.convert = [resources, self](const Value& value, std::string_view api_version) -> std::optional<VersionedObject> {
-    if (api_version == self->api_version()) return VersionedObject{self->schema, value};
-    Result<GroupVersion> gv = GroupVersion::Parse(api_version);
-    if (!gv) return std::nullopt;
-    ResourcePtr other = resources->FindKind(gv->group, gv->version, self->kind);
-    if (!other || other->storage != self->storage) return std::nullopt;
-    return VersionedObject{other->schema, FromStorage(*other, ToStorage(*self, value))};
+  target.convert = [this, ctx = call.ctx, failed, resources, self](const Value& value,
+                                                                   std::string_view api_version) -> std::optional<VersionedObject> {
+    const auto find = [&](std::string_view version) -> ResourcePtr {
+      if (version == self->api_version()) return self;
+      Result<GroupVersion> gv = GroupVersion::Parse(version);
+      ResourcePtr found = gv ? resources->FindKind(gv->group, gv->version, self->kind) : nullptr;
+      return found && found->storage == self->storage ? found : nullptr;
+    };
+    // The value may come back from another version.
+    const std::string_view given = value["apiVersion"].string_value();
+    ResourcePtr from = given.empty() ? self : find(given), other = find(api_version);
+    if (!from || !other) return std::nullopt;
+    if (from == other) return VersionedObject{other->schema, value};
+    Result<Value> converted = Convert(ctx, *from, *other, value);
+    if (!converted) {
+      if (failed != nullptr && !*failed) *failed = converted.error();
+      return std::nullopt;
+    }
+    return VersionedObject{other->schema, *std::move(converted)};
   };
   return target;
 }
@@ -206,9 +218,13 @@ Result<Answer> ApiCore::StoreNew(Call& call, Value object, ServiceAllocation& se
   std::string name(NameOf(object));
   if (dry_run) {
     if (store_.Get(r.storage, NamespaceOf(object), name)) return AlreadyExists(r.group, r.resource, name);
-    return Answer{.status = 201, .object = std::move(object)};
+    Result<Value> back = ThereAndBack(call, std::move(object));
+    if (!back) return back.error();
+    return Answer{.status = 201, .object = *std::move(back)};
   }
-  Value stored = ToStorage(r, std::move(object));
+  Result<Value> form_of_store = ForStore(call.ctx, r, std::move(object));
+  if (!form_of_store) return form_of_store.error();
+  const Value stored = *std::move(form_of_store);
   Map<String> fields = SelectableValues(r, stored);
   std::string ns(NamespaceOf(stored));
   std::shared_ptr<const void> form = FormOf(r, stored);
@@ -238,11 +254,16 @@ Result<Answer> ApiCore::CreateFrom(Call& call, Decoded decoded, FieldValidation 
   std::string version = MetaOf(object)["resourceVersion"].string_value().str();
   bool generated = NameOf(object).empty() && !MetaOf(object)["generateName"].string_value().empty();
   if (auto ok = CheckPlace(call, NameOf(object)); !ok) return ok.error();
+  WipeMetaForCreate(object);
+  object = UpdateManagedFields(TargetFor(call, object), Value(), std::move(object), {.manager = std::string(manager), .now = Now()});
+  AdmissionAttributes attributes = AttributesOf(call, "CREATE", std::move(object), Value(), dry_run);
+  Result<Value> admitted = Mutate(call, attributes);
+  if (!admitted) return admitted.error();
+  object = *std::move(admitted);
   // A generated name that is taken is drawn again, as the real server does.
   for (int attempt = 0;; ++attempt) {
     Value draft = object;
-    PrepareMetaForCreate(draft, Now());
-    draft = UpdateManagedFields(TargetFor(call, draft), Value(), std::move(draft), {.manager = std::string(manager), .now = Now()});
+    FillMetaForCreate(draft, Now());
     ServiceAllocation services(services_);
     WriteContext context{
         .resource = r, .now = Now(), .services = &services, .user = &call.user, .admission = &admission_, .warnings = &call.warnings};
@@ -250,6 +271,7 @@ Result<Answer> ApiCore::CreateFrom(Call& call, Decoded decoded, FieldValidation 
     if (!ready) return ready.error();
     ready = RunChecks(r, *std::move(ready), nullptr);
     if (!ready) return ready.error();
+    if (auto ok = Validate(call, attributes, *ready); !ok) return ok.error();
     if (Result<std::uint64_t> number = ParseVersion(version); !dry_run && number && *number != 0) {
       return UnforeseenError("resourceVersion should not be set on objects to be created");
     }
@@ -280,8 +302,7 @@ Result<ObjectPtr> ApiCore::Find(const ServedResource& r, std::string_view ns, st
   return found;
 }
 
-ObjectPtr ApiCore::Commit(const ServedResource& r, Value object, const ObjectPtr& current) {
-  Value stored = ToStorage(r, std::move(object));
+ObjectPtr ApiCore::Commit(const ServedResource& r, Value stored, const ObjectPtr& current) {
   const Value& meta = MetaOf(stored);
   // A change that takes the last finalizer of an object that waits for its end is its end.
   bool gone = IsDeleting(stored) && meta["finalizers"].list().empty() && meta["deletionGracePeriodSeconds"].int_value() == 0;
@@ -297,11 +318,14 @@ Result<ObjectPtr> ApiCore::Rewrite(const ServedResource& r, std::string_view ns,
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     Result<ObjectPtr> current = Find(r, ns, name);
     if (!current) return current;
-    Value live = FromStorage(r, (*current)->Parse());
+    // The server's own writes are about metadata, which is the same in all versions: no webhook is needed for those.
+    const bool as_stored = r.custom && r.custom->conversion;
+    Value live = as_stored ? (*current)->Parse() : FromStorage(r, (*current)->Parse());
     Result<Value> wanted = change(live);
     if (!wanted) return wanted.error();
     if (*wanted == live) return current;
-    if (ObjectPtr put = Commit(r, *std::move(wanted), *current)) return put;
+    Value stored = as_stored ? *std::move(wanted) : ToStorage(r, *std::move(wanted));
+    if (ObjectPtr put = Commit(r, std::move(stored), *current)) return put;
   }
   return ModifiedConflict(r.group, r.resource, name);
 }
@@ -315,7 +339,12 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     ObjectPtr current = store_.Get(r.storage, r.namespaced ? call.ns : std::string(), call.name);
     if (!current && !request.may_create) return NotFound(r.group, r.resource, call.name);
-    Value live = current ? FromStorage(r, current->Parse()) : Value();
+    Value live;
+    if (current) {
+      Result<Value> read = Read(call.ctx, r, *current);
+      if (!read) return read.error();
+      live = *std::move(read);
+    }
     Result<Value> wanted = change(live);
     if (!wanted) return wanted.error();
     call.warnings.clear();  // of the last attempt only
@@ -349,7 +378,12 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
       request.created = true;
       if (!request.is_apply) return CreateFrom(call, Decoded{std::move(object), {}}, request.validation, request.manager, request.dry_run);
       if (auto ok = CheckPlace(call, call.name); !ok) return ok.error();
-      PrepareMetaForCreate(object, Now());
+      WipeMetaForCreate(object);
+      AdmissionAttributes attributes = AttributesOf(call, "CREATE", std::move(object), Value(), request.dry_run);
+      Result<Value> admitted = Mutate(call, attributes);
+      if (!admitted) return admitted.error();
+      object = *std::move(admitted);
+      FillMetaForCreate(object, Now());
       ServiceAllocation services(services_);
       WriteContext context{
           .resource = r, .now = Now(), .services = &services, .user = &call.user, .admission = &admission_, .warnings = &call.warnings};
@@ -357,11 +391,12 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
       if (!ready) return ready.error();
       ready = RunChecks(r, *std::move(ready), nullptr);
       if (!ready) return ready.error();
+      if (auto ok = Validate(call, attributes, *ready); !ok) return ok.error();
       Result<Answer> answer = StoreNew(call, *std::move(ready), services, request.dry_run);
       if (!answer && IsAlreadyExists(answer.error())) continue;
       return answer;
     }
-    std::string_view version = MetaOf(object)["resourceVersion"].string_value();
+    std::string version = MetaOf(object)["resourceVersion"].string_value().str();
     std::string_view live_version = MetaOf(live)["resourceVersion"].string_value();
     if (!uid.empty() && uid != MetaOf(live)["uid"].string_value() && !request.is_patch) {
       std::string key = (r.custom ? r.group + "/" : std::string()) + r.resource + "/" + StoreKey(current->ns, current->name);
@@ -370,11 +405,21 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
                                   "Precondition failed: UID in precondition: {}, UID in object meta: {}",
                                   key, uid, current->uid));
     }
-    if (version.empty() && !r.unconditional_update) {
-      return Invalid(r.group, r.kind, call.name,
-                     {InvalidValue("metadata.resourceVersion", r.custom ? Value(0) : Value(""), "must be specified for an update")});
+    // A Scale goes through admission by itself (subresources.cc).
+    const bool admit = call.admit && request.subresource != "scale" && hooks_.Any(r);
+    const auto check_version = [&]() -> Result<void> {
+      if (version.empty() && !r.unconditional_update) {
+        return Invalid(r.group, r.kind, call.name,
+                       {InvalidValue("metadata.resourceVersion", r.custom ? Value(0) : Value(""), "must be specified for an update")});
+      }
+      if (!version.empty() && version != live_version) return ModifiedConflict(r.group, r.resource, call.name);
+      return {};
+    };
+    // Webhooks see the object as the client sent it, and before its version is compared.
+    const Value sent = admit ? object : Value();
+    if (!admit) {
+      if (auto ok = check_version(); !ok) return ok.error();
     }
-    if (!version.empty() && version != live_version) return ModifiedConflict(r.group, r.resource, call.name);
     PrepareMetaForUpdate(object, live);
     object["metadata"]["resourceVersion"] = live_version;
     if (!request.is_apply) {
@@ -387,6 +432,23 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
         }
       }
     }
+    AdmissionAttributes attributes;
+    if (admit) {
+      Value shown = sent;
+      if (const Value* managed = MetaOf(object).Find("managedFields")) {
+        shown["metadata"]["managedFields"] = *managed;
+      } else {
+        shown["metadata"].MutableObject().Erase("managedFields");
+      }
+      attributes = AttributesOf(call, "UPDATE", std::move(shown), live, request.dry_run);
+      Result<Value> admitted = Mutate(call, attributes);
+      if (!admitted) return admitted.error();
+      object = *std::move(admitted);
+      version = MetaOf(object)["resourceVersion"].string_value().str();
+      if (auto ok = check_version(); !ok) return ok.error();
+      PrepareMetaForUpdate(object, live);
+      object["metadata"]["resourceVersion"] = live_version;
+    }
     ServiceAllocation services(services_);
     WriteContext context{
         .resource = r, .now = Now(), .services = &services, .user = &call.user, .admission = &admission_, .warnings = &call.warnings};
@@ -396,11 +458,20 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
     if (!ready) return ready.error();
     if (part.empty()) ready = RunChecks(r, *std::move(ready), &live);
     if (!ready) return ready.error();
+    if (admit) {
+      if (auto ok = Validate(call, attributes, *ready); !ok) return ok.error();
+    }
     Value next = KeepTimestampsIfUnchanged(live, *std::move(ready));
     // Nothing to write, so the version stays, unless the object is stored in a version that is not the storage version any more.
     if (next == live && !IsStoredInOldVersion(r, *current)) return Answer{.stored = std::move(current)};
-    if (request.dry_run) return Answer{.object = std::move(next)};
-    if (ObjectPtr put = Commit(r, next, current)) {
+    if (request.dry_run) {
+      Result<Value> back = ThereAndBack(call, std::move(next));
+      if (!back) return back.error();
+      return Answer{.object = *std::move(back)};
+    }
+    Result<Value> stored = ForStore(call.ctx, r, next);
+    if (!stored) return stored.error();
+    if (ObjectPtr put = Commit(r, *std::move(stored), current)) {
       services.Commit();
       // What is answered is the object as it was written, also where that was its end.
       bool gone = !store_.Get(r.storage, put->ns, put->name) && IsDeleting(next);
@@ -487,7 +558,10 @@ Result<Answer> ApiCore::Apply(Call& call, UpdateRequest& request) {
   Result<Answer> answer = ChangeObject(call, request, [&](const Value& live) -> Result<Value> {
     Value wanted = config;
     if (name.empty()) wanted["metadata"]["name"] = call.name;
-    return ApplyConfiguration(TargetFor(call, live.is_null() ? wanted : live), live, wanted, who, force);
+    std::optional<Error> failed;
+    Result<Value> applied = ApplyConfiguration(TargetFor(call, live.is_null() ? wanted : live, &failed), live, wanted, who, force);
+    if (failed) return *failed;
+    return applied;
   });
   return answer;
 }

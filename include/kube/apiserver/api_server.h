@@ -11,11 +11,9 @@
 // differs is listed in docs/testing.md. Users' tests take it from kube/testing/api_server.h.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +24,8 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_memory.h"
 #include "kube/serve/certificate.h"
 #include "kube/serve/tls_policy.h"
 
@@ -57,6 +57,9 @@ struct ApiServerOptions {
   // A folder that keeps port, certificate authority and administrator's token: the next server with it has the same kubeconfig. Created if
   // missing, readable by this user alone. Objects are not kept. `port` and `admin_token` go first, and are kept from then on.
   std::string data_dir = {};
+  // Where the Services of webhooks are, for this server routes none: "hook.default.svc" or "hook.default.svc:8443" -> "127.0.0.1:9443".
+  // Certificates have to be for the Service's name, as in a cluster. MapService adds to it.
+  std::map<std::string, std::string, std::less<>> webhook_services = {};
 };
 
 // Thread safety: all functions may be called from any thread.
@@ -90,6 +93,10 @@ class KUBE_EXPORT ApiServer {
   std::size_t object_count() const;
   // Waits until garbage collection and namespace deletion have nothing left to do.
   bool WaitIdle(std::chrono::milliseconds limit) const;
+
+  // ---- What stands behind Services ----
+  // Calls to webhooks of the Service "NAME.NAMESPACE.svc" or "NAME.NAMESPACE.svc:PORT" go to this address, "127.0.0.1:9443", from now on.
+  void MapService(std::string service, std::string address);
 
   // ---- What stands behind pods ----
   void SetPodHandlers(PodHandlers handlers);

@@ -9,13 +9,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_memory.h"
 #include "kube/value/value.h"
 
 namespace kube::apiserver {

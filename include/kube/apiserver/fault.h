@@ -7,7 +7,6 @@
 // with a POST of the fields below in JSON to /kubexx/faults (docs/testing.md).
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
 #include "kube/value/value.h"
 
 namespace kube::apiserver {

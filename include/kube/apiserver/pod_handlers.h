@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 
 namespace kube::apiserver {
 

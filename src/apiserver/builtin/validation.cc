@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "apiserver/builtin/validation_kinds.h"
+#include "kube/api/admissionregistration/v1.h"
 #include "kube/api/apiextensions/v1.h"
 #include "kube/api/apps/v1.h"
 #include "kube/api/autoscaling/v1.h"
@@ -35,6 +36,7 @@ void AddKinds(Table& table) {
 const Table& TheTable() {
   static const Table* const table = [] {
     auto* t = new Table;
+    AddKinds<admissionregistration::v1::MutatingWebhookConfiguration, admissionregistration::v1::ValidatingWebhookConfiguration>(*t);
     AddKinds<core::v1::ConfigMap, core::v1::Event, core::v1::Namespace, core::v1::Node, core::v1::PersistentVolume,
              core::v1::PersistentVolumeClaim, core::v1::Pod, core::v1::PodTemplate, core::v1::ReplicationController, core::v1::Secret,
              core::v1::Service>(*t);

@@ -113,35 +113,6 @@ void CheckSubresources(Errors& errors, const std::string& path, const apiextensi
   }
 }
 
-// The URL of a webhook: https://host[/path].
-void CheckWebhookUrl(Errors& errors, const std::string& path, const String& url) {
-  const std::string form = "; desired format: https://host[/path]";
-  auto cut = [](std::string_view& text, std::string_view at) {
-    std::size_t i = text.find(at);
-    std::string_view rest = i == std::string_view::npos ? std::string_view() : text.substr(i + at.size());
-    text = text.substr(0, i);
-    return rest;
-  };
-  std::string_view rest = url;
-  std::string_view fragment = cut(rest, "#"), query = cut(rest, "?"), scheme;
-  if (std::size_t i = rest.find("://"); i != std::string_view::npos) {
-    scheme = rest.substr(0, i);
-    rest.remove_prefix(i + 3);
-  } else {
-    rest = {};
-  }
-  std::string_view host = rest.substr(0, rest.find('/')), user;
-  if (std::size_t i = host.rfind('@'); i != std::string_view::npos) {
-    user = host.substr(0, i);
-    host.remove_prefix(i + 1);
-  }
-  if (scheme != "https") errors.push_back(InvalidValue(path, Value(scheme), "'https' is the only allowed URL scheme" + form));
-  if (host.empty()) errors.push_back(InvalidValue(path, Value(host), "host must be specified" + form));
-  if (!user.empty()) errors.push_back(InvalidValue(path, Value(user), "user information is not permitted in the URL"));
-  if (!fragment.empty()) errors.push_back(InvalidValue(path, Value(fragment), "fragments are not permitted in the URL"));
-  if (!query.empty()) errors.push_back(InvalidValue(path, Value(query), "query parameters are not permitted in the URL"));
-}
-
 void CheckReviewVersions(Errors& errors, const std::string& path, const List<String>& versions) {
   if (versions.empty()) {
     errors.push_back(Required(path));

@@ -3,6 +3,10 @@
 
 #include "apiserver/builtin/validation_util.h"
 
+namespace kube::admissionregistration::v1 {
+struct MutatingWebhookConfiguration;
+struct ValidatingWebhookConfiguration;
+}  // namespace kube::admissionregistration::v1
 namespace kube::core::v1 {
 struct ConfigMap;
 struct Event;
@@ -68,6 +72,10 @@ struct StorageClass;
 
 namespace kube::apiserver::builtin {
 
+void ValidateKind(const admissionregistration::v1::MutatingWebhookConfiguration& object,
+                  const admissionregistration::v1::MutatingWebhookConfiguration* old, Errors& errors);
+void ValidateKind(const admissionregistration::v1::ValidatingWebhookConfiguration& object,
+                  const admissionregistration::v1::ValidatingWebhookConfiguration* old, Errors& errors);
 void ValidateKind(const core::v1::ConfigMap& object, const core::v1::ConfigMap* old, Errors& errors);
 void ValidateKind(const core::v1::Event& object, const core::v1::Event* old, Errors& errors);
 void ValidateKind(const core::v1::Namespace& object, const core::v1::Namespace* old, Errors& errors);

@@ -71,6 +71,11 @@ void CheckNotMoreThan100Percent(Errors& errors, const std::string& path, const I
 // Percentage as a number; -1 for anything else.
 int PercentOf(const IntOrString& value);
 
+// A webhook's URL, https://host[/path], and its Service.
+void CheckWebhookUrl(Errors& errors, const std::string& path, const String& url);
+void CheckWebhookService(Errors& errors, const std::string& path, const String& ns, const String& name, std::string_view url_path,
+                         std::int64_t port);
+
 // ---- Rules for texts ----
 Problems ConfigMapKeyProblems(std::string_view key);
 Problems PortNameProblems(std::string_view name);
