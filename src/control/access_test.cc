@@ -13,9 +13,11 @@
 #include "kube/api/core/v1.h"
 #include "kube/api/rbac/v1.h"
 #include "kube/base/fake_clock.h"
+#include "kube/base/log.h"
 #include "kube/base/thread.h"
 #include "kube/codec/json.h"
 #include "kube/codec/yaml.h"
+#include "kube/config/client_config.h"
 #include "kube/control/manager.h"
 
 namespace kube {

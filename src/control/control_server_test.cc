@@ -17,6 +17,7 @@
 #include "kube/base/metrics.h"
 #include "kube/client/client.h"
 #include "kube/client/wait.h"
+#include "kube/config/client_config.h"
 #include "kube/control/event_recorder.h"
 #include "kube/control/leader_election.h"
 #include "kube/serve/http_server.h"

@@ -13,6 +13,7 @@
 #include "kube/api/apps/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/fake_clock.h"
+#include "kube/base/metrics.h"
 #include "kube/base/thread.h"
 #include "kube/client/client.h"
 #include "kube/config/kubeconfig.h"

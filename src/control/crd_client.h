@@ -12,4 +12,6 @@ inline ResourceClient<DynamicObject> CrdClient(const Client& client) {
                             .namespaced = false});
 }
 
+inline bool ConvertsByWebhook(const DynamicObject& crd) { return crd["spec"]["conversion"]["strategy"].string_value() == "Webhook"; }
+
 }  // namespace kube::internal

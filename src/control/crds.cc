@@ -429,6 +429,7 @@ Result<void> WaitForCrds(const Context& ctx, const Client& client, const std::ve
     const Result<std::optional<DynamicObject>> found =
         WaitUntil<DynamicObject>(resource, ctx, {"", source.crd.name()}, [&](const DynamicObject* crd) {
           if (crd == nullptr || !IsTrue(Condition(*crd, "Established"))) return false;
+          if (internal::ConvertsByWebhook(source.crd) && !internal::ConvertsByWebhook(*crd)) return false;
           const std::set<std::string> served = ServedVersions(*crd);
           return std::includes(served.begin(), served.end(), wanted.begin(), wanted.end());
         });

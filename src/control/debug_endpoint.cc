@@ -29,7 +29,7 @@ HttpResponse Page() {
 }
 
 HttpResponse Report(std::string_view text, const std::vector<std::unique_ptr<Controller>>& controllers, const InformerFactory& informers,
-                    bool leader) {
+                    bool leader, const Value& webhooks) {
   const Result<DebugQuery> query = DebugQuery::Parse(text);
   if (!query) return Say(400, query.error().ToString());
   std::vector<ControllerStatus> statuses;
@@ -40,20 +40,20 @@ HttpResponse Report(std::string_view text, const std::vector<std::unique_ptr<Con
   }
   if (statuses.empty() && !query->controller.empty())
     return Say(404, fmt::format("there is no controller \"{}\"; there are: {}", query->controller, names));
-  return Answer(200, "application/json", DebugReport(statuses, informers.status(), leader, Clock::Real()->WallNow(), *query));
+  return Answer(200, "application/json", DebugReport(statuses, informers.status(), leader, Clock::Real()->WallNow(), *query, webhooks));
 }
 
 }  // namespace
 
 std::optional<HttpResponse> AnswerDebug(const serve::HttpRequest& request, const std::vector<std::unique_ptr<Controller>>& controllers,
-                                        const InformerFactory& informers, bool leader) {
+                                        const InformerFactory& informers, bool leader, const Value& webhooks) {
   if (request.path != "/debug" && !request.path.starts_with("/debug/")) return std::nullopt;
   if (request.method != "GET" && request.method != "HEAD") {
     HttpResponse refused = Say(405, "this can only be read: GET");
     refused.headers.Add("allow", "GET, HEAD");
     return refused;
   }
-  if (request.path == "/debug/controllers") return Report(request.query, controllers, informers, leader);
+  if (request.path == "/debug/controllers") return Report(request.query, controllers, informers, leader, webhooks);
   if (request.path == "/debug/") return Page();
   if (request.path != "/debug") return Say(404, "not found; there are /debug/ and /debug/controllers");
   // The page asks for "controllers" beside itself, whatever stands before it in a proxy's address; so does this.

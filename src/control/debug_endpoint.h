@@ -20,6 +20,6 @@ extern const std::string_view kDebugPagePolicy;
 // Nothing where the path is not of this: /debug and /debug/... are.
 std::optional<serve::HttpResponse> AnswerDebug(const serve::HttpRequest& request,
                                                const std::vector<std::unique_ptr<Controller>>& controllers,
-                                               const InformerFactory& informers, bool leader);
+                                               const InformerFactory& informers, bool leader, const Value& webhooks = {});
 
 }  // namespace kube::internal

@@ -303,7 +303,7 @@ Result<DebugQuery> DebugQuery::Parse(std::string_view query) {
 }
 
 std::string DebugReport(const std::vector<ControllerStatus>& controllers, const std::vector<InformerStatus>& informers, bool leader,
-                        Clock::WallTime now, const DebugQuery& query) {
+                        Clock::WallTime now, const DebugQuery& query, Value webhooks) {
   Value report = Value::Object();
   report["time"] = Seconds(now.time_since_epoch());
   report["leader"] = Value(leader);
@@ -315,6 +315,7 @@ std::string DebugReport(const std::vector<ControllerStatus>& controllers, const 
   List<Value> caches;
   for (const InformerStatus& informer : informers) caches.push_back(Report(informer));
   report["caches"] = Value(caches);
+  if (!webhooks.is_null()) report["webhooks"] = std::move(webhooks);
   return ToJson(report);
 }
 

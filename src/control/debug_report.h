@@ -10,6 +10,7 @@
 #include "kube/base/result.h"
 #include "kube/cache/informer_status.h"
 #include "kube/control/controller.h"
+#include "kube/value/value.h"
 
 namespace kube::internal {
 
@@ -30,8 +31,9 @@ struct DebugQuery {
   std::size_t most() const { return filters() ? 10000 : kMostObjects; }
 };
 
-// Size: at most `query.limit` objects for each controller, and 2 KB of each error. What was left out is counted.
+// Size: at most `query.limit` objects for each controller, and 2 KB of each error. What was left out is counted. `webhooks` is
+// what ManagerWebhooks reports.
 std::string DebugReport(const std::vector<ControllerStatus>& controllers, const std::vector<InformerStatus>& informers, bool leader,
-                        Clock::WallTime now, const DebugQuery& query = {});
+                        Clock::WallTime now, const DebugQuery& query = {}, Value webhooks = {});
 
 }  // namespace kube::internal

@@ -15,6 +15,7 @@
 #include "control/event_sink.h"
 #include "control/event_writer.h"
 #include "kube/base/fake_clock.h"
+#include "kube/base/wait_until.h"
 #include "kube/control/event_recorder.h"
 
 namespace kube::internal {

@@ -4,6 +4,7 @@
 
 #include "kube/base/log.h"
 #include "kube/base/metrics.h"
+#include "kube/base/wait_until.h"
 
 namespace kube::internal {
 namespace {

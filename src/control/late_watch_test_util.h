@@ -11,6 +11,7 @@
 
 #include "kube/base/context.h"
 #include "kube/base/mutex.h"
+#include "kube/base/wait_until.h"
 #include "kube/transport/transport.h"
 
 namespace kube {

@@ -6,6 +6,8 @@
 #include "control/host_identity.h"
 #include "control/leader_elector_impl.h"
 #include "control/lease_lock.h"
+#include "kube/base/stop_token.h"
+#include "kube/base/wait_until.h"
 #include "kube/client/client.h"
 #include "kube/meta/validation.h"
 #include "kube/transport/write_permit.h"
@@ -78,7 +80,7 @@ class CandidateImpl {
     if (!leads) return leads.error();
     // A context that stopped gets nothing to do, even while this replica leads.
     if (Result<void> go = ctx.Check(); !go) return go.error();
-    return AddWritePermit(ctx.WithStopToken(lead_->stop_token()), lead_->Value<WritePermit>());
+    return AddWritePermit(WithStopToken(ctx, StopTokenOf(*lead_)), lead_->Value<WritePermit>());
   }
 
  private:

@@ -16,9 +16,11 @@
 #include "control/health.h"
 #include "control/manager_crds.h"
 #include "control/manager_servers.h"
+#include "control/manager_webhooks.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
+#include "kube/base/wait_until.h"
 
 namespace kube {
 namespace {
@@ -52,6 +54,7 @@ class Manager::Impl {
   ~Impl() {
     stop_.Cancel();
     runner_.Join();
+    webhooks_.Stop();
     servers_.Stop();
     controllers_.clear();
     informers_.Shutdown();
@@ -70,7 +73,7 @@ class Manager::Impl {
     Controller* const controller = controllers_.back().get();
     readyz_.Add(
         controller->name(), [this, controller] { return ControllerReady(*controller); },
-        [this, controller] { return Undecodable(*controller); });
+        [this, controller] { return ControllerNote(*controller); });
     return {};
   }
 
@@ -86,17 +89,26 @@ class Manager::Impl {
     return crds_.Add(std::move(crds));
   }
 
+  Result<void> Add(WebhookSpec webhook) {
+    if (started_) return Error::Invalid(fmt::format("webhook {} comes too late: the manager runs already", webhook.name));
+    return AddToWebhooks(std::move(webhook));
+  }
+  Result<void> Add(ConversionSpec conversion) {
+    if (started_) return Error::Invalid(fmt::format("the conversion of {} comes too late: the manager runs already", conversion.kind()));
+    return AddToWebhooks(std::move(conversion));
+  }
+
   Result<void> Run(const Context& ctx) {
     if (ctx.clock() != clock_) {
       return Error::Invalid("the context of Run has another clock than the manager: set ManagerOptions::clock to it");
     }
     if (started_.exchange(true)) return Error::Invalid("a manager runs once");
-    if (options_.print_rbac) {
-      const std::string yaml = kube::RbacYaml(needs(), *options_.print_rbac);
-      std::fwrite(yaml.data(), 1, yaml.size(), stdout);
-      std::fflush(stdout);
-      return {};
-    }
+    // A version that the program does not convert is an error here, and not for clients later.
+    const auto converted = [this](DynamicObject& crd) { return webhooks_.SetConversion(crd, ""); };
+    if (Result<void> checked = crds_.ForEach(converted); !checked) return checked;
+    if (Result<void> checked = webhooks_.Check(); !checked) return checked;
+    if (options_.print_manifests) return Print(ManifestsYaml(*options_.print_manifests));
+    if (options_.print_rbac) return Print(kube::RbacYaml(needs(), *options_.print_rbac));
     // Everything stops with the caller's context, or when something failed. It runs on a thread of its own, so that this one can return
     // although something does not.
     const Context::Registration stops = ctx.OnDone([this] { stop_.Cancel(); });
@@ -121,6 +133,9 @@ class Manager::Impl {
     MutexLock lock(mu_);
     needs_.push_back(std::move(need));
   }
+
+  // Whatever else can be added and needs an object in the cluster appends its documents here.
+  std::string ManifestsYaml(const RbacOptions& names) const { return kube::RbacYaml(needs(), names) + webhooks_.Manifests(names, crds_); }
 
   std::vector<AccessNeed> needs() const {
     std::vector<AccessNeed> all;
@@ -165,8 +180,8 @@ class Manager::Impl {
       review("authentication.k8s.io", "tokenreviews");
       review("authorization.k8s.io", "subjectaccessreviews");
     }
-    std::vector<AccessNeed> crds = crds_.needs();
-    all.insert(all.end(), std::make_move_iterator(crds.begin()), std::make_move_iterator(crds.end()));
+    for (std::vector<AccessNeed> more : {crds_.needs(), webhooks_.needs()})
+      all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     MutexLock lock(mu_);
     if (events_) all.push_back({.group = "events.k8s.io", .resource = "events", .verbs = {"create", "patch"}, .why = "events"});
     all.insert(all.end(), needs_.begin(), needs_.end());
@@ -177,6 +192,12 @@ class Manager::Impl {
       if (!need.verbs.empty()) placed.push_back(std::move(need));
     }
     return placed;
+  }
+
+  static Result<void> Print(const std::string& yaml) {
+    std::fwrite(yaml.data(), 1, yaml.size(), stdout);
+    if (std::fflush(stdout) != 0) return Error::Internal("standard output cannot be written");
+    return {};
   }
 
   // Leaves the verbs of a watch with the need, which is for wherever the manager watches; the others are for `namespaces`.
@@ -225,7 +246,7 @@ class Manager::Impl {
   std::string DebugJson() const {
     std::vector<ControllerStatus> controllers;
     for (const auto& controller : controllers_) controllers.push_back(controller->status(internal::DebugQuery().most()));
-    return internal::DebugReport(controllers, informers_.status(), is_leader(), clock_->WallNow());
+    return internal::DebugReport(controllers, informers_.status(), is_leader(), clock_->WallNow(), {}, webhooks_.Report());
   }
 
   bool is_leader() const {
@@ -248,16 +269,33 @@ class Manager::Impl {
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::vector<Runnable> runnables_;
   internal::ManagerCrds crds_{client_};
+  internal::ManagerWebhooks webhooks_{{.options = &options_,
+                                       .client = &client_,
+                                       .metrics = metrics_,
+                                       .clock = clock_,
+                                       .leads = [this] { return options_.leader_election ? is_leader() : true; },
+                                       .failed = [this](Error error) { Fail(std::move(error)); }}};
   internal::HealthChecks healthz_{"/healthz"}, readyz_{"/readyz"};
-  internal::ManagerServers servers_{
-      {.options = &options_,
-       .client = &client_,
-       .metrics = metrics_,
-       .healthz = &healthz_,
-       .readyz = &readyz_,
-       .debug = [this](const auto& request) { return internal::AnswerDebug(request, controllers_, informers_, is_leader()); }}};
+  internal::ManagerServers servers_{{.options = &options_,
+                                     .client = &client_,
+                                     .metrics = metrics_,
+                                     .healthz = &healthz_,
+                                     .readyz = &readyz_,
+                                     .debug = [this](const auto& request) {
+                                       return internal::AnswerDebug(request, controllers_, informers_, is_leader(), webhooks_.Report());
+                                     }}};
 
  private:
+  template <typename Spec>
+  Result<void> AddToWebhooks(Spec spec) {
+    const bool first = webhooks_.empty();
+    if (Result<void> added = webhooks_.Add(std::move(spec)); !added) return added;
+    if (first)
+      readyz_.Add(
+          "webhooks", [this] { return webhooks_.Ready(); }, [this] { return webhooks_.Note(); });
+    return {};
+  }
+
   template <typename Options>
   Options WithMetrics(Options options) const {
     if (!options.metrics) options.metrics = metrics_;
@@ -299,6 +337,8 @@ class Manager::Impl {
 
   // On its own thread: all of it, from start to end.
   void RunAndEnd() {
+    // As soon as the manager is told to stop: connections go elsewhere while the rest ends.
+    const Context::Registration drains = stopping_.OnDone([this] { webhooks_.BeginShutdown(); });
     Result<void> result = RunParts();
     stop_.Cancel();
     crds_waiter_.Join();
@@ -316,6 +356,10 @@ class Manager::Impl {
         events = events_;
       }
       if (events) events->Shutdown();
+    }
+    {
+      const Part part(*this, "webhooks");
+      webhooks_.Stop();
     }
     servers_.Stop();
     MutexLock lock(mu_);
@@ -406,39 +450,55 @@ class Manager::Impl {
     return {};
   }
 
-  // Which watch has no complete cache, and why.
-  // The objects of its kinds that cannot be decoded. They do not keep it from being ready: all others are served.
-  std::string Undecodable(const Controller& controller) const {
+  // What does not keep it from being ready: caches that wait for this program's own conversions, and objects of its kinds that cannot be
+  // decoded, because all others are served.
+  std::string ControllerNote(const Controller& controller) const {
     std::string out;
+    if (!caches_started_ && !crds_.empty()) {
+      out = "it waits for the leader to install its CRDs";
+    } else if (!controller.HasSynced()) {
+      out = "its caches wait for the conversions that this program serves";
+    }
     for (const InformerStatus& informer : informers_.status()) {
       const auto its = [&](const internal::WatchSpec& watch) { return watch.gvr.group_resource().ToString() == informer.what; };
       const auto& watches = controller.watches();
       if (std::none_of(watches.begin(), watches.end(), its)) continue;
+      if (!out.empty() && !informer.synced && informer.reflector.error) out += fmt::format(" ({})", informer.reflector.error->ToString());
       const std::string text = informer.UndecodableText();
       if (!text.empty()) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", informer.what, text);
     }
     return out;
   }
 
+  // Which watch has no complete cache, and why.
   Result<void> ControllerReady(const Controller& controller) const {
     // Before its watches are there, a controller lacks none of them.
-    if (!caches_started_ && !crds_.empty()) {
+    if (!caches_started_) {
       // The leader installs them. If a replica that waits for that were not ready, a rolling update would never remove the leader before.
-      if (options_.leader_election && !leading_) return {};
-      return Error::Internal("its CRDs are not served yet");
+      if (!crds_.empty() && options_.leader_election && !leading_) return {};
+      return Error::Internal(crds_.empty() ? "its watches have not started yet" : "its CRDs are not served yet");
     }
     if (controller.HasSynced()) return {};
     std::string missing;
+    bool waits_for_itself = false;
     const std::vector<InformerStatus> informers = informers_.status();
     for (const internal::WatchSpec& watch : controller.watches()) {
       const std::string resource = watch.gvr.group_resource().ToString();
       for (const InformerStatus& informer : informers) {
         if (informer.synced || informer.what != resource) continue;
-        missing +=
-            fmt::format("{}{}: {}", missing.empty() ? "" : "; ", resource,
-                        informer.reflector.error ? informer.reflector.error->ToString() : std::string(ToString(informer.reflector.state)));
+        // API servers convert its objects by webhooks of this program, and a Service sends them to ready replicas only. If no replica is
+        // left, the first one to start has to be ready before its caches can be complete. A missing permission has another cause.
+        const std::optional<Error>& error = informer.reflector.error;
+        const bool is_refused = error && (IsForbidden(*error) || IsUnauthorized(*error));
+        if (webhooks_.Converts(resource) && !is_refused) {
+          waits_for_itself = true;
+          continue;
+        }
+        missing += fmt::format("{}{}: {}", missing.empty() ? "" : "; ", resource,
+                               error ? error->ToString() : std::string(ToString(informer.reflector.state)));
       }
     }
+    if (waits_for_itself && missing.empty()) return {};
     return Error::Internal(fmt::format("caches are not complete: {}", missing.empty() ? "handlers are still being told" : missing));
   }
 
@@ -447,6 +507,9 @@ class Manager::Impl {
     const Context ctx = stopping_;
     if (Result<void> allowed = CheckAccess(ctx); !allowed) return allowed;
     audit_->Declare(needs());
+    // Before caches: the API server may need them for the objects that caches list.
+    const auto managed = [this](std::string_view crd) { return crds_.Find(crd) != nullptr; };
+    if (Result<void> serving = webhooks_.Start(audit_->Watch(ctx, "webhooks", std::nullopt), managed); !serving) return serving;
     if (crds_.empty()) {
       if (Result<void> started = StartCaches(ctx); !started) return started;
     } else {
@@ -521,7 +584,11 @@ class Manager::Impl {
     Result<void> installed;
     {
       const Part part(*this, "CRDs");
-      installed = crds_.Install(audit_->Watch(ctx, "CRDs", std::nullopt));
+      // A definition with a conversion is of no use before this replica converts.
+      const Result<std::string> ca = webhooks_.ConvertsAnyOf(crds_) ? webhooks_.Await(ctx) : Result<std::string>(std::string());
+      if (!ca) return false;  // the context stopped
+      installed =
+          crds_.Install(audit_->Watch(ctx, "CRDs", std::nullopt), [&](DynamicObject& crd) { return webhooks_.SetConversion(crd, *ca); });
     }
     if (!installed) {
       if (!ctx.stopped()) Fail(installed.error().WithContext("CRDs"));
@@ -552,6 +619,7 @@ class Manager::Impl {
 
   // Everything that needs leadership, until `ctx` stops or something fails.
   void Lead(const Context& ctx) {
+    webhooks_.Wake();
     std::deque<Thread> threads;
     if (!crds_.empty() && !InstallCrds(ctx)) {
       ctx.WaitUntilStopped();
@@ -645,10 +713,13 @@ Manager::Manager(Client client, ManagerOptions options) : impl_(std::make_unique
 Manager::~Manager() = default;
 Result<void> Manager::Add(ControllerSpec controller) { return impl_->Add(std::move(controller)); }
 Result<void> Manager::Add(Runnable runnable) { return impl_->Add(std::move(runnable)); }
+Result<void> Manager::Add(WebhookSpec webhook) { return impl_->Add(std::move(webhook)); }
+Result<void> Manager::Add(ConversionSpec conversion) { return impl_->Add(std::move(conversion)); }
 Result<void> Manager::Add(ManagedCrds crds) { return impl_->Add(std::move(crds)); }
 void Manager::Needs(AccessNeed need) { impl_->Needs(std::move(need)); }
 std::vector<AccessNeed> Manager::needs() const { return impl_->needs(); }
 std::string Manager::RbacYaml(const RbacOptions& options) const { return kube::RbacYaml(impl_->needs(), options); }
+std::string Manager::ManifestsYaml(const RbacOptions& options) const { return impl_->ManifestsYaml(options); }
 EventRecorder Manager::events(std::string controller) { return impl_->events(std::move(controller)); }
 std::vector<std::string> Manager::StillRunning() const { return impl_->StillRunning(); }
 void Manager::AddHealthCheck(std::string name, HealthCheck check) { impl_->healthz_.Add(std::move(name), std::move(check)); }
@@ -667,6 +738,7 @@ Controller* Manager::controller(std::string_view name) {
 bool Manager::is_leader() const { return impl_->is_leader(); }
 std::uint16_t Manager::metrics_port() const { return impl_->servers_.metrics_port(); }
 std::uint16_t Manager::health_port() const { return impl_->servers_.health_port(); }
+std::uint16_t Manager::webhook_port() const { return impl_->webhooks_.port(); }
 std::string Manager::DebugJson() const { return impl_->DebugJson(); }
 
 }  // namespace kube

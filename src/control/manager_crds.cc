@@ -23,6 +23,21 @@ bool IsMigrated(const DynamicObject& crd) {
   return false;
 }
 
+Result<void> Complete(std::vector<CrdSource>& crds, const ManagerCrds::Change& change) {
+  for (CrdSource& source : crds) {
+    if (Result<void> changed = change(source.crd); !changed)
+      return source.where.empty() ? changed.error() : changed.error().WithContext(source.where);
+  }
+  return {};
+}
+
+// Objects would be served as they are stored. False if the live definition cannot be read.
+bool LacksConversion(const Context& ctx, const Client& client, const DynamicObject& wanted) {
+  if (!ConvertsByWebhook(wanted)) return false;
+  const Result<DynamicObject> crd = CrdClient(client).Get(ctx, {"", wanted.name()});
+  return crd && !ConvertsByWebhook(*crd);
+}
+
 // Waits until the definition has not changed for `delay`. Returns at once if no object has to be rewritten.
 Result<void> Settle(const Context& ctx, const Client& client, const std::string& name, std::chrono::nanoseconds delay) {
   if (delay <= std::chrono::nanoseconds(0)) return {};
@@ -63,9 +78,27 @@ std::vector<AccessNeed> ManagerCrds::needs() const {
   return out;
 }
 
-Result<void> ManagerCrds::Install(const Context& ctx) const {
+Result<void> ManagerCrds::ForEach(const Change& change) {
+  for (ManagedCrds& set : sets_) {
+    if (Result<void> changed = Complete(set.crds, change); !changed) return changed;
+  }
+  return {};
+}
+
+const DynamicObject* ManagerCrds::Find(std::string_view name) const {
   for (const ManagedCrds& set : sets_) {
-    const Result<std::vector<InstalledCrd>> installed = InstallCrds(ctx, client_, set.crds, set.install);
+    for (const CrdSource& source : set.crds) {
+      if (source.crd.name().view() == name) return &source.crd;
+    }
+  }
+  return nullptr;
+}
+
+Result<void> ManagerCrds::Install(const Context& ctx, const Change& change) const {
+  for (const ManagedCrds& set : sets_) {
+    std::vector<CrdSource> crds = set.crds;
+    if (Result<void> changed = Complete(crds, change); !changed) return changed;
+    const Result<std::vector<InstalledCrd>> installed = InstallCrds(ctx, client_, crds, set.install);
     if (installed) {
       for (const InstalledCrd& crd : *installed) {
         if (crd.change == CrdChange::kUnchanged) continue;
@@ -77,8 +110,11 @@ Result<void> ManagerCrds::Install(const Context& ctx) const {
       continue;
     }
     if (!IsForbidden(installed.error())) return installed.error();
-    const Result<std::vector<std::string>> missing = FindUnservedCrds(ctx, client_, set.crds);
+    Result<std::vector<std::string>> missing = FindUnservedCrds(ctx, client_, crds);
     if (!missing) return missing.error().WithContext(installed.error().ToString());
+    for (const CrdSource& source : crds) {
+      if (LacksConversion(ctx, client_, source.crd)) missing->push_back(fmt::format("the conversion of {}", source.crd.name()));
+    }
     const AccessReport rules{.missing = NeedsOf(set)};
     if (!missing->empty()) {
       return installed.error().WithContext(fmt::format("CRDs are missing ({}) and this program may not install them; it needs {}",

@@ -160,6 +160,18 @@ TEST_F(ManagerCrdsTest, RotatesTheBundleOfTheManifest) {
   }
 }
 
+// Before that, objects would be read as they are stored.
+TEST_F(ManagerCrdsTest, WaitsForTheConversionOfTheManifest) {
+  const std::string versions = VersionYaml("v1", true) + VersionYaml("v2", false);
+  const std::vector<CrdSource> converted = Sources(WidgetsYaml("a.com", versions,
+                                                               "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: "
+                                                               "[v1], clientConfig: {url: 'https://localhost:1/convert'}}}\n"));
+  ASSERT_TRUE(InstallCrds(Patience(), *client_, Sources(WidgetsYaml("a.com", versions))));
+  EXPECT_FALSE(WaitForCrds(Context::Background().WithTimeout(milliseconds(200)), *client_, converted));
+  ASSERT_TRUE(InstallCrds(Patience(), *client_, converted));
+  EXPECT_TRUE(WaitForCrds(Patience(), *client_, converted));
+}
+
 // It did not exist when it was read, and does when it is written.
 TEST_F(ManagerCrdsTest, ChecksADefinitionThatAnotherClientCreatedMeanwhile) {
   const std::string other = "{type: object, properties: {spec: {type: object, properties: {b: {type: string}}}}}";

@@ -77,10 +77,11 @@ std::string_view NameOf(Preflight preflight) {
   return preflight == Preflight::kWarn ? "warn" : preflight == Preflight::kFail ? "fail" : "skip";
 }
 
-Result<void> SetPrintRbac(State& state, const std::string& name, const std::string& value) {
+// Of --print-rbac and --print-manifests.
+Result<void> SetPrinted(std::optional<RbacOptions>& printed, const std::string& name, const std::string& value) {
   const Result<bool> wanted = internal::ReadFlagBool(value);
   if (wanted && !*wanted) {
-    state.options.print_rbac.reset();
+    printed.reset();
     return {};
   }
   RbacOptions rbac{.name = name};
@@ -91,7 +92,7 @@ Result<void> SetPrintRbac(State& state, const std::string& name, const std::stri
     rbac.service_account_namespace = value.substr(0, slash);
     rbac.service_account = value.substr(slash + 1);
   }
-  state.options.print_rbac = std::move(rbac);
+  printed = std::move(rbac);
   return {};
 }
 
@@ -141,7 +142,7 @@ void AddServerFlags(FlagSet& flags, State& state) {
   flags.Add("metrics-cert-path", &options.metrics_cert_path, "its certificate; without: self-signed").Value("FOLDER");
   flags.Add("metrics-cert-name", &options.metrics_cert_name, "in that folder").Value("FILE");
   flags.Add("metrics-cert-key", &options.metrics_cert_key, "in that folder").Value("FILE");
-  flags.Add("enable-http2", &options.server_limits.http2, "HTTP/2 on the ports of metrics and health");
+  flags.Add("enable-http2", &options.server_limits.http2, "HTTP/2 on the ports of metrics, health and webhooks");
   flags.Add("tls-min-version", &options.tls.min_version, "VersionTLS12 or VersionTLS13")
       .Value("VERSION")
       .Check([](const std::string& value) { return serve::CheckTlsVersion(value); });
@@ -154,6 +155,24 @@ void AddServerFlags(FlagSet& flags, State& state) {
   flags.Add("health-probe-bind-address", &options.health_probe_bind_address, &ReadAddress, "/healthz and /readyz; \"0\": none")
       .Value("ADDRESS")
       .Default(options.health_probe_bind_address);
+}
+
+// Every program has them, as with kubebuilder: whether webhooks are added is not known yet.
+void AddWebhookFlags(FlagSet& flags, State& state) {
+  WebhookOptions& webhooks = state.options.webhooks;
+  flags.Add("webhook-name", &webhooks.name, &ReadNotEmpty, "of the webhook configurations; with a suffix of the Service and the Secret")
+      .Value("NAME")
+      .Default(webhooks.name);
+  flags.Add("webhook-port", &webhooks.port, "of the webhooks, if the program has some").Range(0, 65535);
+  flags.Add("webhook-bind-address", &webhooks.bind_address, "an IP address; default: all").Value("ADDRESS");
+  flags.Add("webhook-cert-path", &webhooks.cert_path, "its certificate; without: issued and rotated by the program").Value("FOLDER");
+  flags.Add("webhook-cert-name", &webhooks.cert_name, "in that folder").Value("FILE");
+  flags.Add("webhook-cert-key", &webhooks.cert_key, "in that folder").Value("FILE");
+  flags.Add("webhook-service", &webhooks.service, "the Service in front of that port; default: the name, and -webhook").Value("NAME");
+  flags.Add("webhook-url", &webhooks.url, "how API servers reach the program if there is no Service: https://HOST:PORT").Value("URL");
+  flags.Add("webhook-inject", &webhooks.inject, "write the CA into the webhook configurations");
+  flags.Add("webhook-install", &webhooks.install, "create the webhook configurations and their Service, and keep them as registered");
+  flags.Add("webhook-shutdown-delay", &webhooks.shutdown_delay, "answer for so long after SIGTERM");
 }
 
 void AddOtherFlags(FlagSet& flags, State& state, const std::string& program) {
@@ -176,8 +195,14 @@ void AddOtherFlags(FlagSet& flags, State& state, const std::string& program) {
   flags.Add("skip-preflight", &options.preflight, skip_preflight, "the same as --preflight=skip").Value("").ImpliedValue("true");
   flags
       .Call(
-          "print-rbac", [&state, program](const std::string& value) { return SetPrintRbac(state, program, value); },
+          "print-rbac", [&options, program](const std::string& value) { return SetPrinted(options.print_rbac, program, value); },
           "print the roles that this program needs, and exit; with bindings for an account")
+      .Value("NAMESPACE/NAME")
+      .ImpliedValue("true");
+  flags
+      .Call(
+          "print-manifests", [&options, program](const std::string& value) { return SetPrinted(options.print_manifests, program, value); },
+          "print all objects that this program needs in the cluster, and exit")
       .Value("NAMESPACE/NAME")
       .ImpliedValue("true");
   flags
@@ -216,6 +241,7 @@ ManagerFlags::ManagerFlags(std::string name) : FlagSet(std::move(name)) {
   options.metrics_secure = true;
   options.metrics_authorization = true;
   election.name = program();
+  options.webhooks.name = program();
 }
 
 internal::ManagerFlagState ManagerFlags::Now() const {
@@ -232,6 +258,7 @@ FlagSet ManagerFlags::All(internal::ManagerFlagState& to) const {
   all.Group("all controllers");
   AddElectionFlags(all, to);
   AddServerFlags(all, to);
+  AddWebhookFlags(all, to);
   AddOtherFlags(all, to, program());
   all.Group("cluster");
   ConfigFlags::AddTo(all, to.load);
@@ -271,12 +298,14 @@ std::string ManagerFlags::Help() const {
 Result<Client> ManagerFlags::NewClient(ClientOptions client_options) {
   if (!options.metrics) options.metrics = std::make_shared<serve::MetricsRegistry>();
   if (!client_options.metrics) client_options.metrics = options.metrics;
-  Result<ClientConfig> loaded = config.Load();
-  if (!loaded && options.print_rbac) {
+  const auto no_server = [&] {
     ClientConfig nobody;
     nobody.host = "http://127.0.0.1:1";  // never asked
     return Client::FromConfig(nobody, std::move(client_options));
-  }
+  };
+  if (options.print_manifests) return no_server();  // the same text on every machine
+  Result<ClientConfig> loaded = config.Load();
+  if (!loaded && options.print_rbac) return no_server();
   if (!loaded) return loaded.error();
   if (loaded->qps == 0) {
     loaded->qps = kube_api_qps;

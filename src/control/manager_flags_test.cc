@@ -111,6 +111,11 @@ TEST(ManagerFlagsTest, ShutdownPreflightAndRbac) {
   EXPECT_EQ(bound.options.print_rbac->service_account, "bot");
   EXPECT_EQ(bound.options.print_rbac->service_account_namespace, "ops");
   EXPECT_FALSE(Parsed({"--print-rbac=false"}).options.print_rbac);
+  EXPECT_FALSE(Parsed({"--print-rbac"}).options.print_manifests);
+  EXPECT_EQ(Parsed({"--print-manifests"}).options.print_manifests->name, "test");
+  EXPECT_FALSE(Parsed({"--print-manifests"}).options.print_rbac);
+  EXPECT_EQ(Parsed({"--print-manifests=ops/bot"}).options.print_manifests->service_account, "bot");
+  EXPECT_FALSE(Parsed({"--print-manifests=false"}).options.print_manifests);
 }
 
 TEST(ManagerFlagsTest, TheNamespaceIsTheOneThatIsWatched) {
@@ -167,6 +172,7 @@ TEST(ManagerFlagsTest, BadValuesNameTheFlagAndChangeNothing) {
   EXPECT_THAT(ErrorOf({"--health-probe-bind-address=host:port"}), HasSubstr("--health-probe-bind-address: \"host:port\" is no address"));
   EXPECT_EQ(ErrorOf({"--preflight=maybe"}), "--preflight: expected warn, fail or skip, not \"maybe\"");
   EXPECT_EQ(ErrorOf({"--print-rbac=bot"}), "--print-rbac: expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"bot\"");
+  EXPECT_EQ(ErrorOf({"--print-manifests=/bot"}), "--print-manifests: expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"/bot\"");
   EXPECT_EQ(ErrorOf({"--kube-api-qps=0"}), "--kube-api-qps: expected requests a second, such as 20, or -1 for no limit, not \"0\"");
   EXPECT_EQ(ErrorOf({"--kube-api-qps=20x"}), "--kube-api-qps: expected requests a second, such as 20, or -1 for no limit, not \"20x\"");
   EXPECT_EQ(ErrorOf({"--kube-api-burst=0"}), "--kube-api-burst: expected a number such as 30, not \"0\"");
@@ -212,9 +218,9 @@ TEST(ManagerFlagsTest, HelpNamesTheFlagsAndThoseOfTheClient) {
   EXPECT_THAT(help, HasSubstr("usage: test [flags]\n\nall controllers:\n      --leader-elect "));
   for (const char* line :
        {"  --leader-elect                       work only", "  --leader-elect-lease-name NAME       the Lease (default test)\n",
-        "  --metrics-bind-address ADDRESS ", "  --print-rbac[=NAMESPACE/NAME] ", "  --kubeconfig FILE ", "  -v N ", "  --metrics-secure ",
-        "between tries (default 3s)\n", "permissions that are missing at start: warn, fail or skip (default warn)\n",
-        "(default VersionTLS12)\n"})
+        "  --metrics-bind-address ADDRESS ", "  --print-rbac[=NAMESPACE/NAME] ", "  --print-manifests[=NAMESPACE/NAME] ",
+        "  --kubeconfig FILE ", "  -v N ", "  --metrics-secure ", "between tries (default 3s)\n",
+        "permissions that are missing at start: warn, fail or skip (default warn)\n", "(default VersionTLS12)\n"})
     EXPECT_THAT(help, HasSubstr(line));
 }
 
@@ -238,6 +244,31 @@ TEST(ManagerFlagsTest, PrintRbacNeedsNoKubeconfig) {
   ManagerFlags real("test");
   real.config.options = flags.config.options;
   EXPECT_FALSE(real.NewClient());
+}
+
+TEST(ManagerFlagsTest, PrintManifestsReadsNoConfigurationAndDependsOnNoCluster) {
+  const auto printed = [](const std::vector<std::string>& more) {
+    ManagerFlags flags("test");
+    flags.SetEnvironment({});
+    std::vector<std::string> arguments = {"--print-manifests", "--leader-elect"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_TRUE(flags.Parse(arguments));
+    const Result<Client> client = flags.NewClient();
+    if (!client) return client.error().ToString();
+    Manager manager(*client, flags.options);
+    EXPECT_TRUE(manager.Add(
+        ControllerFor<core::v1::Pod>("pods").Reconcile([](const Context&, const Request&) -> Result<Action> { return Action::Done(); })));
+    ::testing::internal::CaptureStdout();
+    EXPECT_EQ(flags.Run(manager, Context::Background()), 0);
+    const std::string out = ::testing::internal::GetCapturedStdout();
+    EXPECT_EQ(out, manager.ManifestsYaml({.name = "test"}));
+    return out;
+  };
+  const std::string first = printed({});
+  EXPECT_THAT(first, HasSubstr("kind: ClusterRole\n"));
+  EXPECT_THAT(first, HasSubstr("kind: Role\n"));
+  EXPECT_EQ(printed({"--kubeconfig=/nonexistent"}), first);
+  EXPECT_EQ(printed({"--server=https://example.invalid", "--token=t"}), first);
 }
 
 TEST(ManagerFlagsTest, RunGivesAnExitCodeAndSaysWhy) {

@@ -305,6 +305,42 @@ TEST_F(ManagerProgramTest, AFakeClockGovernsEveryDelay) {
   EXPECT_TRUE(ran) << ran.error().ToString();
 }
 
+// Conditions have the manager's time, and what a server asks to wait for is waited for on its clock.
+TEST_F(ManagerProgramTest, AFakeClockGovernsConditionsAndRetriesOfTheClient) {
+  using core::v1::Service;
+  const auto clock = std::make_shared<FakeClock>();
+  const std::int64_t begin = std::chrono::system_clock::to_time_t(clock->WallNow());
+  Service service;
+  service.metadata = {.name = "web", .namespace_ = "default"};
+  service.spec.ports.push_back({.port = 80});
+  ASSERT_TRUE(client_->Create(Patience(), service));
+  server_->AddFault({.verb = "patch", .resource = "services", .status = 429, .retry_after_seconds = 1000});
+  Manager manager(NewCounted(), {.clock = clock});
+  std::atomic<int> sent_before = -1;
+  const auto reconcile = [&, cached = manager.cached()](const Context& ctx, const Service& found) -> Result<Action> {
+    if (found.metadata.name != "web") return Action::Done();
+    StatusWriter<Service> status(cached, found);
+    if (status.SetCondition({.type = "Ready", .status = "True", .reason = "Test"})) sent_before = requests_->load();
+    return status.Write(ctx).transform([](bool) { return Action::Done(); });
+  };
+  ASSERT_TRUE(manager.Add(ControllerFor<Service>("services").MayWriteStatus().Reconcile(reconcile)));
+  RunningManager running(manager, Context::Background(clock));
+  ASSERT_TRUE(Eventually([&] {
+    clock->Advance({});
+    return sent_before >= 0 && *requests_ > sent_before;
+  }));
+  const auto conditions = [&] { return client_->Get<Service>(Patience(), {"default", "web"})->status.conditions; };
+  for (int i = 0; i < 99; ++i) clock->Advance(seconds(10));
+  EXPECT_TRUE(conditions().empty()) << "not before the server's 1000 seconds are over";
+  ASSERT_TRUE(Eventually([&] {
+    clock->Advance(seconds(1));
+    return !conditions().empty();
+  }));
+  EXPECT_GE(conditions()[0].last_transition_time.unix_seconds(), begin);
+  EXPECT_LT(conditions()[0].last_transition_time.unix_seconds(), begin + 3600) << "the machine's time is years later";
+  EXPECT_TRUE(running.Stop());
+}
+
 TEST_F(ManagerProgramTest, AnotherClockInTheContextOfRunIsAnError) {
   Manager manager(*client_);
   const Result<void> ran = manager.Run(Context::Background(std::make_shared<FakeClock>()));

@@ -39,7 +39,6 @@ Result<std::optional<serve::HttpServerOptions>> BindAddress(std::string_view wha
   if (colon == std::string::npos) return wrong();
   serve::HttpServerOptions options;
   options.address = text.substr(0, colon);
-  if (options.address.empty()) options.address = "0.0.0.0";
   if (options.address == "localhost") options.address = "127.0.0.1";
   if (options.address.size() > 1 && options.address.front() == '[' && options.address.back() == ']')
     options.address = options.address.substr(1, options.address.size() - 2);
@@ -127,7 +126,10 @@ Result<void> ManagerServers::StartServer(std::string_view what, serve::HttpServe
                                          std::atomic<std::uint16_t>& port, HttpServer::Handler handler) {
   const bool tls = options.tls.has_value();
   Result<std::unique_ptr<HttpServer>> started = HttpServer::Start(std::move(options), std::move(handler));
-  if (!started) return started.error().WithContext(std::string(what));
+  if (!started) {
+    const bool taken = started.error().kind() == ErrorKind::kTransport;
+    return started.error().WithContext(std::string(what) + (taken ? " (another address, or \"0\" for none)" : ""));
+  }
   server = *std::move(started);
   port = server->port();
   Log().Info("Serving", {{"what", what}, {"port", server->port()}, {"tls", tls}});

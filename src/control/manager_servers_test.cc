@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <regex>
 #include <set>
@@ -18,8 +19,10 @@
 
 #include "control/certificate_files.h"
 #include "control/manager_test_util.h"
+#include "kube/base/log.h"
 #include "kube/config/credentials.h"
 #include "kube/serve/certificate.h"
+#include "kube/transport/transport.h"
 #include "testing/temporary_directory.h"
 
 namespace kube::internal {
@@ -131,6 +134,18 @@ TEST_F(ManagerServersTest, FilesThatAreNotThereAreSaid) {
   const Result<void> ran = manager.Run(Patience());
   ASSERT_FALSE(ran);
   EXPECT_THAT(ran.error().ToString(), HasSubstr("metrics_cert_path: read the certificate file " + dir_->path() + "/tls.crt: No such file"));
+}
+
+TEST_F(ManagerServersTest, APortThatIsTakenIsSaidWithTheRemedy) {
+  Manager first(*client_, {.health_probe_bind_address = "127.0.0.1:0"});
+  RunningManager running(first);
+  ASSERT_TRUE(Eventually([&] { return first.health_port() != 0; }));
+  const std::string address = "127.0.0.1:" + std::to_string(first.health_port());
+  Manager second(*client_, {.health_probe_bind_address = address});
+  const Result<void> ran = second.Run(Patience());
+  ASSERT_FALSE(ran);
+  EXPECT_THAT(ran.error().ToString(), HasSubstr("health_probe_bind_address (another address, or \"0\" for none): listen on " + address));
+  EXPECT_TRUE(running.Stop());
 }
 
 TEST_F(ManagerServersTest, OnlyUsersOfTheClusterReadMetricsWhereThatIsWanted) {
@@ -270,6 +285,99 @@ TEST_F(ManagerServersTest, CachesAreCounted) {
   for (const char* result : {"success", "error", "requeue", "requeue_after"})
     EXPECT_TRUE(has(std::string("controller_runtime_reconcile_total{controller=\"maps\",result=\"") + result + "\"}")) << result;
   EXPECT_TRUE(has("controller_runtime_reconcile_timeouts_total{controller=\"maps\"} 0\n"));
+  EXPECT_TRUE(running.Stop());
+}
+
+// In lists, objects with the label spoil=yes have labels of the wrong shape.
+class SpoilsLists : public TransportDecorator {
+ public:
+  using TransportDecorator::TransportDecorator;
+
+  Result<HttpResponse> RoundTrip(const Context& ctx, HttpRequest request) override {
+    if (request.method == "GET") request.headers.Set("Accept", "application/json");
+    Result<HttpResponse> response = next().RoundTrip(ctx, std::move(request));
+    if (!response || response->stream != nullptr) return response;
+    const std::string good = R"("spoil":"yes")", bad = R"("spoil":["yes"])";
+    for (std::size_t at = 0; (at = response->body.find(good, at)) != std::string::npos; at += bad.size()) {
+      response->body.replace(at, good.size(), bad);
+    }
+    return response;
+  }
+};
+
+TEST_F(ManagerServersTest, ObjectsThatCannotBeDecodedAreCountedAndNamed) {
+  Create("a");
+  Create("bad");
+  Create("worse");
+  const auto label = [&](const char* name, const std::string& value) {
+    EXPECT_TRUE(
+        client_->Patch<ConfigMap>(Patience(), {"default", name}, Patch::Merge(R"({"metadata":{"labels":{"spoil":)" + value + "}}}")));
+  };
+  label("bad", R"("yes")");
+  label("worse", R"("yes")");
+  const auto metrics = std::make_shared<serve::MetricsRegistry>();
+  Manager manager(
+      NewClient({.wrap_transport = [](std::shared_ptr<Transport> next) { return std::make_shared<SpoilsLists>(std::move(next)); }}),
+      {.informers = {.ns = "default", .watch_list = false}, .metrics = metrics, .health_probe_bind_address = "127.0.0.1:0"});
+  ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(Nothing)));
+  RunningManager running(manager);
+  const auto ready = [&] { return manager.health_port() != 0 && AskServer(PlainTo(manager.health_port()), "GET", "/readyz") == "200 ok"; };
+  ASSERT_TRUE(Eventually(ready)) << "all others are served";
+  const auto verbose = [&] { return AskServer(PlainTo(manager.health_port()), "GET", "/readyz?verbose"); };
+
+  std::string text = metrics->Render();
+  EXPECT_THAT(text, HasSubstr("kubexx_cache_objects{resource=\"configmaps\",namespace=\"default\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("kubexx_cache_undecodable_objects{resource=\"configmaps\",namespace=\"default\"} 2\n"));
+  for (const char* name : {"bad", "worse"}) {
+    EXPECT_THAT(text, HasSubstr("kubexx_cache_undecodable_object{resource=\"configmaps\",namespace=\"default\",name=\"" +
+                                std::string(name) + "\"} 1\n"));
+  }
+  EXPECT_THAT(verbose(), HasSubstr("200 [+]maps ok: configmaps: 2 objects cannot be decoded: default/bad ("));
+  EXPECT_THAT(verbose(), HasSubstr("), default/worse ("));
+  EXPECT_THAT(verbose(), HasSubstr("metadata.labels"));
+
+  // Mended one after the other, as events of the watch show.
+  label("bad", R"("no")");
+  EXPECT_TRUE(Eventually([&] { return verbose().find("1 object cannot be decoded: default/worse (") != std::string::npos; }));
+  text = metrics->Render();
+  EXPECT_THAT(text, HasSubstr("kubexx_cache_undecodable_objects{resource=\"configmaps\",namespace=\"default\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("name=\"bad\"}")));
+  label("worse", "null");
+  EXPECT_TRUE(Eventually([&] { return verbose().find("[+]maps ok\n") != std::string::npos; }));
+  text = metrics->Render();
+  EXPECT_THAT(text, HasSubstr("kubexx_cache_undecodable_objects{resource=\"configmaps\",namespace=\"default\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("kubexx_cache_undecodable_object{")));
+  EXPECT_TRUE(running.Stop());
+}
+
+// Answers to access reviews wait until they are let through.
+class HoldsReviews : public TransportDecorator {
+ public:
+  HoldsReviews(std::shared_ptr<Transport> next, std::shared_future<void> released)
+      : TransportDecorator(std::move(next)), released_(std::move(released)) {}
+  Result<HttpResponse> RoundTrip(const Context& ctx, HttpRequest request) override {
+    if (request.target.find("accessreviews") != std::string::npos) released_.wait();
+    return next().RoundTrip(ctx, std::move(request));
+  }
+
+ private:
+  const std::shared_future<void> released_;
+};
+
+TEST_F(ManagerServersTest, IsNotReadyBeforeItsWatchesHaveStarted) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  Manager manager(
+      NewClient(
+          {.wrap_transport = [&](std::shared_ptr<Transport> next) { return std::make_shared<HoldsReviews>(std::move(next), released); }}),
+      {.health_probe_bind_address = "127.0.0.1:0"});
+  ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(Nothing)));
+  RunningManager running(manager);
+  EXPECT_TRUE(Eventually([&] { return manager.health_port() != 0; }));
+  EXPECT_EQ(AskServer(PlainTo(manager.health_port()), "GET", "/readyz"),
+            "500 [-]maps failed: its watches have not started yet\nreadyz check failed\n");
+  release.set_value();
+  EXPECT_TRUE(Eventually([&] { return AskServer(PlainTo(manager.health_port()), "GET", "/readyz") == "200 ok"; }));
   EXPECT_TRUE(running.Stop());
 }
 

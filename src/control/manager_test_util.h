@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "kube/api/core/v1.h"
+#include "kube/base/fake_clock.h"
 #include "kube/base/thread.h"
 #include "kube/client/client.h"
 #include "kube/control/manager.h"
@@ -63,14 +65,20 @@ class ManagerServerTest : public ::testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-// Runs a manager on a thread until the end of its scope, or Stop.
+// Runs a manager on a thread until the end of its scope, or Stop. A FakeClock moves at the pace of real time while the manager ends: its
+// last requests may have to wait for the client's rate limit.
 class RunningManager {
  public:
   explicit RunningManager(Manager& manager, const Context& ctx = Context::Background())
-      : stop_(ctx.WithCancel()), thread_("runner", [this, &manager] { result_ = manager.Run(stop_.first); }) {}
+      : stop_(ctx.WithCancel()), clock_(std::dynamic_pointer_cast<FakeClock>(ctx.clock())), thread_("runner", [this, &manager] {
+          result_ = manager.Run(stop_.first);
+          over_ = true;
+        }) {}
   ~RunningManager() { (void)Stop(); }
   Result<void> Stop() {
     stop_.second.Cancel();
+    const Context patience = Patience();
+    while (clock_ != nullptr && !over_ && patience.SleepFor(std::chrono::milliseconds(1))) clock_->Advance(std::chrono::milliseconds(1));
     return Wait();
   }
   Result<void> Wait() {
@@ -80,7 +88,9 @@ class RunningManager {
 
  private:
   std::pair<Context, CancelSource> stop_;
+  const std::shared_ptr<FakeClock> clock_;  // null unless the manager's clock is one
   Result<void> result_;
+  std::atomic<bool> over_ = false;
   Thread thread_;
 };
 

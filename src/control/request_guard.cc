@@ -5,6 +5,10 @@
 
 #include "kube/api/authorization/v1.h"
 #include "kube/base/log.h"
+#include "kube/base/wait_until.h"
+#include "kube/config/client_config.h"
+#include "kube/transport/rate_limiter.h"
+#include "transport/request_budget.h"
 
 namespace kube::internal {
 namespace {
@@ -17,6 +21,8 @@ Logger Log() { return Logger("control.metrics"); }
 // Peers whose allowance is remembered. One that was forgotten has all of it again, so this is more than can be connected.
 constexpr std::size_t kPeers = 4096;
 constexpr std::size_t kConnections = 4096;
+constexpr double kDefaultQps = 5;  // those of a client
+constexpr int kDefaultBurst = 10;
 // Refusals of longer tokens and paths are not remembered: whoever made them up would decide how much memory they take.
 constexpr std::size_t kMaxRefusedKey = std::size_t{4} << 10;
 
@@ -60,6 +66,14 @@ std::string AccessKey(const authentication::v1::UserInfo& user, const serve::Htt
   return key;
 }
 
+// Anyone who reaches the port causes reviews: they have a bucket as large as the client's, and take nothing from that of controllers.
+std::shared_ptr<RequestBudget> ReviewBudget(const ClientConfig& config, std::shared_ptr<Clock> clock) {
+  if (config.qps < 0) return std::make_shared<RequestBudget>(RequestBudget{MakeUnlimited()});
+  const double qps = config.qps == 0 ? kDefaultQps : config.qps;
+  const int burst = config.burst <= 0 ? kDefaultBurst : config.burst;
+  return std::make_shared<RequestBudget>(RequestBudget{MakeTokenBucket(qps, burst, std::move(clock))});
+}
+
 template <typename V>
 void Replace(LruMap<V>& map, const std::string& key, V value) {
   map.Remove(key);
@@ -74,7 +88,7 @@ RequestGuard::RequestGuard(Client client, RequestGuardOptions options)
       stopping_(Context::Background(options_.clock)),
       stop_([this] {
         auto [ctx, cancel] = stopping_.WithCancel();
-        stopping_ = ctx;
+        stopping_ = ctx.WithValue(ReviewBudget(client_.config(), options_.clock));
         return std::move(cancel);
       }()),
       users_(options_.limits.remembered),

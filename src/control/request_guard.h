@@ -37,8 +37,8 @@ struct RequestGuardOptions {
 
 // Thread safety: all functions from any thread.
 // Lifetime: the destructor ends reviews that run; requests that wait get a 503.
-// Cost: one thread, and two requests to the server for what is not remembered.
-// Abuse: users and refusals are remembered apart, so that made-up tokens displace no user. Peers take turns, each may wait
+// Cost: one thread, and two requests to the server for what is not remembered. They have a rate limit of their own, as large as the
+// client's. Abuse: users and refusals are remembered apart, so that made-up tokens displace no user. Peers take turns, each may wait
 //   with a few requests, and cause a few reviews that end with a refusal in a second. A token that was good a while ago goes first. Among
 //   the requests of one peer, which may be many clients behind one address, those of connections that were allowed something go first, then
 //   those with fewest refusals: a client that makes up tokens waits behind all others.

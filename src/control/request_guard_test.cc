@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "kube/base/fake_clock.h"
 #include "kube/base/thread.h"
 #include "kube/codec/json.h"
+#include "kube/config/client_config.h"
 #include "kube/transport/http_transport.h"
 
 namespace kube::internal {
@@ -44,9 +46,11 @@ class RequestGuardTest : public ::testing::Test {
     ClientConfig config;
     config.host = "http://server.example";
     config.content_type = "application/json";
-    config.qps = -1;
+    config.qps = qps_;
+    config.burst = burst_;
     transport_->SetDefault([this](const HttpRequest& request) { return Review(request); });
-    guard_ = std::make_unique<RequestGuard>(Client::FromConfig(config, {.max_retries = 0, .transport = transport_}).value(), options);
+    client_ = Client::FromConfig(config, {.max_retries = 0, .transport = transport_, .clock = clock_}).value();
+    guard_ = std::make_unique<RequestGuard>(*client_, options);
     server_ = serve::HttpServer::Start({.io_threads = 1}, [this](const std::shared_ptr<serve::HttpExchange>& exchange) {
                 guard_->Serve(exchange, [](const std::shared_ptr<serve::HttpExchange>& e) { e->Reply({.body = "secret numbers"}); });
               }).value();
@@ -115,6 +119,9 @@ class RequestGuardTest : public ::testing::Test {
   std::set<std::string> allowed_ KUBE_GUARDED_BY(mu_) = {"prometheus get /metrics"};
   std::vector<std::string> asked_ KUBE_GUARDED_BY(mu_);
   bool broken_ KUBE_GUARDED_BY(mu_) = false;
+  double qps_ = -1;
+  int burst_ = 0;
+  std::optional<Client> client_;
   std::unique_ptr<RequestGuard> guard_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<Transport> ours_;
@@ -189,6 +196,22 @@ TEST_F(RequestGuardTest, WhereTheServerCannotBeAskedNobodyIsServed) {
   SetBroken(true);
   EXPECT_EQ(Get("Bearer good", "/debug/"), "500 Authorization for user prometheus failed\n");
   EXPECT_EQ(Get("Bearer good"), "200 secret numbers");
+}
+
+TEST_F(RequestGuardTest, ReviewsTakeNothingFromTheBudgetOfControllers) {
+  qps_ = 0.001;
+  burst_ = 4;
+  Begin({});
+  for (const char* token : {"a", "b", "c", "d"}) EXPECT_EQ(Get(std::string("Bearer ") + token), "401 Unauthorized\n");
+  EXPECT_EQ(Get("Bearer e"), "500 Authentication failed\n") << "reviews have no limit";
+  const Context ctx = Context::Background(clock_).WithTimeout(seconds(1));
+  authentication::v1::TokenReview request;
+  request.spec.token = "good";
+  for (int i = 0; i < 4; ++i) {
+    const auto answer = client_->Create(ctx, request);
+    EXPECT_TRUE(answer) << answer.error().ToString();
+  }
+  EXPECT_FALSE(client_->Create(ctx, request)) << "the client has no limit";
 }
 
 TEST_F(RequestGuardTest, MemoryIsBounded) {

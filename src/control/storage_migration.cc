@@ -16,6 +16,7 @@ namespace {
 using internal::CrdClient;
 
 constexpr std::size_t kMostFailures = 100;
+constexpr std::uint64_t kReportEvery = 100;  // objects
 
 std::vector<std::string> StoredVersions(const DynamicObject& crd) {
   std::vector<std::string> out;
@@ -88,19 +89,23 @@ class Migration {
   std::string last_;     // the last key that was tried, failures included
   bool ordered_ = true;  // the server lists keys in ascending order
   bool restarted_ = false;
+  std::optional<std::uint64_t> reported_;  // objects, with the last report
 
   void Begin(const DynamicObject& crd) {
     progress_ = {.uid = crd.uid().str(), .generation = crd.generation(), .storage_version = out_.storage_version};
     const StorageMigrationProgress& r = options_.resume;
     if (r.uid == progress_.uid && r.generation == progress_.generation && r.storage_version == progress_.storage_version) {
-      skip_to_ = r.after;
+      skip_to_ = progress_.after = r.after;
     }
   }
 
   Result<void> RewriteAll(const ResourceClient<DynamicObject>& objects) {
+    std::vector<UndecodableObject> undecodable;
     ListOptions list{.limit = options_.page_size};
+    list.undecodable = &undecodable;
     int restarts = 0;
     for (;;) {
+      undecodable.clear();
       Result<ObjectList<DynamicObject>> page = objects.List(ctx_, list);
       if (!page && (IsResourceExpired(page.error()) || IsGone(page.error())) && !list.continue_token.empty() && ++restarts <= 1000) {
         // A slow run outlives the moment that its pages show. What was tried already is skipped.
@@ -110,13 +115,29 @@ class Migration {
         continue;
       }
       if (!page) return page.error();
+      // Before the others of the page: a run that continues this one has to begin before them.
+      for (const UndecodableObject& object : undecodable) CannotBeDecoded(object);
+      const std::uint64_t before = progress_.objects;
+      const bool last = page->metadata.continue_.empty();
+      const std::optional<std::int64_t> behind = last ? 0 : page->metadata.remaining_item_count;
       for (const DynamicObject& object : *page) {
-        if (Result<void> done = Rewrite(objects, object); !done) return done;
+        const Result<void> done = Rewrite(objects, object);
+        if (behind) progress_.remaining = static_cast<std::uint64_t>(*behind) + page->items.size() - (progress_.objects - before);
+        if (!done) {
+          if (progress_.objects != before) Report();  // a stopped run continues here, not at the page before
+          return done;
+        }
+        if (progress_.objects % kReportEvery == 0) Report();
       }
-      if (options_.on_progress) options_.on_progress(progress_);
-      if (page->metadata.continue_.empty()) return {};
+      Report();
+      if (last) return {};
       list.continue_token = page->metadata.continue_.str();
     }
+  }
+
+  void Report() {
+    if (options_.on_progress && reported_ != progress_.objects) options_.on_progress(progress_);
+    reported_ = progress_.objects;
   }
 
   Result<void> Rewrite(const ResourceClient<DynamicObject>& objects, const DynamicObject& object) {
@@ -144,6 +165,15 @@ class Migration {
     return Done(key);
   }
 
+  // It cannot be written either, and keeps none of the others from being rewritten.
+  void CannotBeDecoded(const UndecodableObject& object) {
+    const std::string key = object.key.ns.str() + "/" + object.key.name.str();
+    if (restarted_ && !skip_to_.empty() && key <= skip_to_) return;  // counted already
+    ++out_.failed;
+    ++progress_.objects;
+    if (out_.failures.size() < kMostFailures) out_.failures.push_back(fmt::format("{}: cannot be decoded: {}", key, object.error));
+  }
+
   Result<void> Done(const std::string& key) {
     // A run cannot be resumed if the server lists in another order. After a failure, the next run resumes before the failed object.
     ordered_ = ordered_ && last_ < key;
@@ -151,7 +181,7 @@ class Migration {
     if (!ordered_) {
       progress_.after.clear();
     } else if (out_.failed == 0) {
-      progress_.after = key;
+      progress_.after = std::max(progress_.after, key);
     }
     ++progress_.objects;
     return {};

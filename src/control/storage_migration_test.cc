@@ -13,6 +13,7 @@
 #include "control/manager_test_util.h"
 #include "kube/base/fake_clock.h"
 #include "kube/control/crds.h"
+#include "kube/transport/transport.h"
 
 namespace kube::internal {
 namespace {
@@ -105,6 +106,33 @@ TEST_F(StorageMigrationTest, DoesNotTrimIfAnObjectIsRefused) {
   EXPECT_EQ(next.skipped, 2u);
   EXPECT_EQ(next.rewritten, 5u);
   EXPECT_TRUE(next.trimmed);
+}
+
+// Any tenant may have made it.
+TEST_F(StorageMigrationTest, AnObjectThatCannotBeDecodedStopsNoOther) {
+  class Deepens : public TransportDecorator {
+   public:
+    using TransportDecorator::TransportDecorator;
+    Result<HttpResponse> RoundTrip(const Context& ctx, HttpRequest request) override {
+      Result<HttpResponse> response = next().RoundTrip(ctx, std::move(request));
+      if (!response) return response;
+      const std::string good = R"("a":"3")";
+      if (const std::size_t at = response->body.find(good); at != std::string::npos) {
+        response->body.replace(at, good.size(), R"("a":)" + std::string(2000, '[') + std::string(2000, ']'));
+      }
+      return response;
+    }
+  };
+  const auto wrap = [](std::shared_ptr<Transport> next) { return std::make_shared<Deepens>(std::move(next)); };
+  client_ = std::make_unique<Client>(Client::FromConfig(client_->config(), {.wrap_transport = wrap}).value());
+  StorageMigrationProgress progress;
+  const StorageMigration done = Migrate({.page_size = 3, .on_progress = [&](const StorageMigrationProgress& p) { progress = p; }});
+  EXPECT_EQ(done.rewritten, 6u);
+  EXPECT_EQ(done.failed, 1u);
+  EXPECT_THAT(done.failures, ElementsAre(HasSubstr("default/w3: cannot be decoded: ")));
+  EXPECT_FALSE(done.trimmed);
+  EXPECT_EQ(progress.objects, 7u);
+  EXPECT_EQ(progress.after, "default/w2");
 }
 
 TEST_F(StorageMigrationTest, GoesOnWhereARunWasKilled) {

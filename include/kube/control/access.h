@@ -13,7 +13,6 @@
 // A manager does all of this by itself (ManagerOptions::preflight); the functions are for programs without one.
 #pragma once
 
-#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <optional>
@@ -25,6 +24,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
 #include "kube/meta/resource.h"
 
 namespace kube {

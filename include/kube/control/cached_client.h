@@ -31,9 +31,7 @@
 // whole cluster in memory, and need permission to list it. CachedClientOptions::start_missing allows it, with a line in the log.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,8 +41,9 @@
 #include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
-#include "kube/base/metrics.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/client/client.h"
@@ -52,6 +51,8 @@
 #include "kube/meta/selector.h"
 
 namespace kube {
+
+class MetricsSink;
 
 struct CachedClientOptions {
   bool read_your_writes = true;

@@ -16,10 +16,7 @@
 // Below this stand an InformerFactory (kube/cache) and a WorkQueue (kube/queue), which can be used without it: examples/pod_controller.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,8 +27,10 @@
 #include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
-#include "kube/base/metrics.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/control/access.h"
@@ -39,6 +38,7 @@
 #include "kube/control/controller_spec.h"
 #include "kube/control/predicate.h"
 #include "kube/control/reconcile.h"
+#include "kube/meta/dynamic_kind.h"
 #include "kube/meta/gvk.h"
 #include "kube/meta/object_traits.h"
 #include "kube/meta/owner_reference.h"
@@ -47,16 +47,11 @@
 
 namespace kube {
 
+class MetricsSink;
+
 namespace internal {
 class WriteTracker;
 }
-
-// A kind that has no C++ type.
-struct DynamicKind {
-  Gvr gvr{};
-  String kind{};  // as owner references name it
-  bool namespaced = true;
-};
 
 // Thread safety: one thread at a time.
 template <ObjectType T>

@@ -2,9 +2,6 @@
 // runs it.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +10,9 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/control/access.h"

@@ -8,7 +8,6 @@
 // crd_compat.h says which changes are refused; storage_migration.h rewrites objects in a new storage version.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
 #include "kube/control/access.h"
 #include "kube/control/crd_compat.h"
 #include "kube/control/storage_migration.h"
@@ -79,7 +79,8 @@ KUBE_EXPORT Result<std::vector<InstalledCrd>> InstallCrds(const Context& ctx, co
                                                           const InstallCrdsOptions& options = {});
 
 // Waits until another program or replica has installed them: each definition exists, is Established and serves the versions that these
-// sources serve. Where the program may not watch definitions, asks the server's discovery instead, again and again.
+// sources serve, and converts by a webhook if the source does: before that, objects would be read as they are stored. Where the program may
+// not watch definitions, asks the server's discovery instead, again and again.
 KUBE_EXPORT Result<void> WaitForCrds(const Context& ctx, const Client& client, const std::vector<CrdSource>& crds);
 
 // The versions of these definitions that the server's discovery does not have: "widgets.example.com/v1".
@@ -88,6 +89,10 @@ KUBE_EXPORT Result<std::vector<std::string>> FindUnservedCrds(const Context& ctx
 // What Manager::Add takes. The leader installs the definitions under its write permit before its controllers start. All replicas start
 // their caches once the definitions are served; a replica that waits for that without leading counts as ready, so that a rolling update can
 // go on. Without the permission to install, the manager logs the missing rules and continues if the definitions are served already.
+//
+// If the manager also has a conversion of such a kind (Manager::Add(ConversionSpec)), spec.conversion is set before the definition is
+// applied, and replaces what the manifest says: the definition is never served without it, and CompareCrds sees an upgrade as it will be.
+// The leader then waits until this replica serves webhooks; the CA of a new definition is the manager's.
 struct ManagedCrds {
   std::vector<CrdSource> crds{};
   InstallCrdsOptions install{};

@@ -25,7 +25,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +34,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/client/client.h"
 #include "kube/client/options.h"
 #include "kube/client/resource_client.h"

@@ -33,7 +33,7 @@
 //
 // Children outside of the owner's namespace, cluster-scoped ones included, cannot refer to a namespaced owner. Anywhere() allows them:
 //
-//   DesiredState(cached, source, "replicator").Anywhere().Want(copy_for_a).Want(copy_for_b).Apply(ctx);      // examples/replicator
+//   DesiredState(cached, source, "replicator").Anywhere().Want(copy_for_a).Want(copy_for_b).Apply(ctx);      // docs/children-anywhere.md
 //
 // They are found by labels, and count as children only with a proof that copied marks do not have. A finalizer on the owner lets Apply
 // delete them before the owner is deleted. docs/children-anywhere.md has the details.
@@ -41,8 +41,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +51,8 @@
 #include "kube/base/error.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/lister.h"
 #include "kube/client/client.h"
 #include "kube/client/rest_mapper.h"

@@ -14,11 +14,9 @@
 // and one object gets no more than a burst of 25 events, then one every five minutes.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +25,8 @@
 #include "kube/base/clock.h"
 #include "kube/base/export.h"
 #include "kube/base/mutex.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_memory.h"
 #include "kube/meta/dynamic_object.h"
 #include "kube/meta/resource.h"
 #include "kube/value/string.h"

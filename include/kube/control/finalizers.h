@@ -13,8 +13,6 @@
 // function may be called again after it succeeded (the process may end in between): it must not mind.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +22,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/client/client.h"
 #include "kube/client/options.h"
 #include "kube/client/resource_client.h"

@@ -25,10 +25,7 @@
 // conditional (resourceVersion, a fencing number).
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -36,6 +33,9 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/control/event_recorder.h"
 
 namespace kube {

@@ -10,11 +10,11 @@
 // uses ManagerFlags::Run.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/control/manager.h"
 
 namespace kube {

@@ -10,10 +10,7 @@
 // manager_flags.h makes the options of the usual flags. access.h has more about permissions.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +20,9 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/cache/informer_factory.h"
 #include "kube/client/client.h"
 #include "kube/control/access.h"
@@ -31,9 +31,12 @@
 #include "kube/control/crds.h"
 #include "kube/control/event_recorder.h"
 #include "kube/control/leader_election.h"
+#include "kube/control/webhooks.h"
 #include "kube/serve/http_limits.h"
 #include "kube/serve/metrics_registry.h"
 #include "kube/serve/tls_policy.h"
+#include "kube/webhook/conversion.h"
+#include "kube/webhook/webhook_spec.h"
 
 namespace kube {
 
@@ -85,6 +88,8 @@ struct ManagerOptions {
   std::chrono::nanoseconds preflight_timeout = std::chrono::seconds(10);  // for all questions together
   // Run prints the RBAC rules for what was added on standard output, and returns. Needs no server.
   std::optional<RbacOptions> print_rbac{};
+  // The same with all manifests that follow from what was added: see ManifestsYaml.
+  std::optional<RbacOptions> print_manifests{};
 
   // ---- The server of metrics_bind_address ----
   // HTTPS. The certificate is read from `metrics_cert_path`, again when it changes; without a path it is self-signed, which clients cannot
@@ -102,10 +107,14 @@ struct ManagerOptions {
   // /debug/log-level, with debug_endpoint: PUT changes what is logged. Who may reach the server may do that: protect it.
   bool log_level_endpoint = false;
 
-  // ---- Both servers ----
-  // What clients may cost. The defaults are safe on ports that anyone can reach; HTTP/2 is off.
+  // ---- Webhooks, if any were added ----
+  WebhookOptions webhooks{};
+
+  // ---- All servers ----
+  // What clients may cost. The defaults are safe on ports that anyone can reach; HTTP/2 is off. The port of webhooks has its own
+  // (WebhookOptions::limits), but for http2.
   serve::HttpLimits server_limits{};
-  // Versions and cipher suites, with metrics_secure.
+  // Versions and cipher suites, of webhooks and with metrics_secure.
   serve::TlsPolicy tls{};
 };
 
@@ -144,6 +153,11 @@ class KUBE_EXPORT Manager {
   Result<void> Add(Runnable runnable);
   // Definitions to install at start: see crds.h.
   Result<void> Add(ManagedCrds crds);
+  // Webhooks: served on every replica, before caches are complete, and without leadership. See webhooks.h for their certificates.
+  Result<void> Add(WebhookSpec webhook);
+  // Conversion between the versions of a kind, by the same port: kube/webhook/conversion.h. A definition that the manager installs gets it
+  // before it is applied: crds.h. Run fails for a definition with a version that the program does not convert.
+  Result<void> Add(ConversionSpec conversion);
   // What else the program does, for pre-flight and --print-rbac; controllers declare theirs (Owns, MayApply, MayWrite ...). A write that
   // is not declared is logged once for each verb and resource.
   void Needs(AccessNeed need);
@@ -158,6 +172,11 @@ class KUBE_EXPORT Manager {
   // Everything that was added so far needs: watches, what controllers declare, leader election, events, protection of /metrics.
   std::vector<AccessNeed> needs() const;
   std::string RbacYaml(const RbacOptions& options = {}) const;
+  // What has to be in the cluster for the program to work, derived from what was added so far: its roles, webhook configurations and their
+  // Service, and the definitions that it converts, with spec.conversion. A definition that the manager does not install has its name and
+  // spec.conversion only: `kubexx generate --program` merges it, like all of this, into the project's config/. Documents in YAML, the same
+  // ones in the same order for the same program, wherever it runs.
+  std::string ManifestsYaml(const RbacOptions& options = {}) const;
 
   const Client& client() const;
   // What reconcilers read and write with: reads from the informers, which controllers' watches make, and sees its own writes.
@@ -175,6 +194,7 @@ class KUBE_EXPORT Manager {
   // 0 where there is no such server, or before Run started it.
   std::uint16_t metrics_port() const;
   std::uint16_t health_port() const;
+  std::uint16_t webhook_port() const;
   // What /debug/controllers says.
   std::string DebugJson() const;
 

@@ -15,13 +15,13 @@
 // may read it. A program that wants others sets `options` and `election` before Run or Parse.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/client/client.h"
 #include "kube/client/config_flags.h"
 #include "kube/config/flags.h"
@@ -63,10 +63,10 @@ class KUBE_EXPORT ManagerFlags : private FlagSet {
   using FlagSet::Version;
 
   // The whole program: parses the command line, connects, calls `setup` with a new manager and runs it until SIGINT or SIGTERM; prints
-  // roles instead for --print-rbac. Returns the exit code: 0; 2 for an invalid command line; 1 for any other error, with a message on
-  // standard error. An error that `setup` throws (Result::value()) counts as if it had been returned. Answers --help and --version. The
-  // manager is destroyed and its threads are joined before Run returns, also after a lost lease or a failed start, so whatever `setup` uses
-  // only has to outlive the call. The exception is a hanging reconciler or runnable: see the other Run.
+  // manifests instead for --print-manifests and --print-rbac. Returns the exit code: 0; 2 for an invalid command line; 1 for any other
+  // error, with a message on standard error. An error that `setup` throws (Result::value()) counts as if it had been returned. Answers
+  // --help and --version. The manager is destroyed and its threads are joined before Run returns, also after a lost lease or a failed
+  // start, so whatever `setup` uses only has to outlive the call. The exception is a hanging reconciler or runnable: see the other Run.
   int Run(int argc, const char* const* argv, const std::function<Result<void>(Manager& manager)>& setup,
           const Context& ctx = SignalContext());
 
@@ -75,7 +75,7 @@ class KUBE_EXPORT ManagerFlags : private FlagSet {
   Result<void> Parse(int argc, const char* const* argv);
   Result<void> Parse(const std::vector<std::string>& arguments);
   // With --kube-api-qps, unless what was loaded has a limit. Counts its requests where the manager's metrics are. For --print-rbac a client
-  // that need not find a server.
+  // that need not find a server, and for --print-manifests one that has none.
   Result<Client> NewClient(ClientOptions client_options = {});
   // Manager::Run, with an exit code: 0, or 1 and a message on standard error. If a reconciler or runnable is still running when the grace
   // period is over, this prints which one and calls std::quick_exit(1): it cannot be stopped from outside, and destructors would either

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
@@ -17,6 +16,7 @@
 
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 #include "kube/cache/object.h"
 #include "kube/control/reconcile.h"
 #include "kube/meta/selector.h"

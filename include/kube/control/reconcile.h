@@ -18,10 +18,8 @@
 //   }
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +29,8 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
 #include "kube/meta/object_key.h"
 #include "kube/value/string.h"
 

@@ -17,9 +17,7 @@
 // Cost: Write compares the two states; one request where they differ.
 #pragma once
 
-#include <chrono>
 #include <concepts>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +27,7 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_memory.h"
 #include "kube/client/client.h"
 #include "kube/client/options.h"
 #include "kube/client/resource_client.h"

@@ -8,13 +8,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_function.h"
 
 namespace kube {
 
@@ -22,11 +23,12 @@ class Client;
 
 // How far a migration is. It is for one definition in one state: a run with progress of another starts from the beginning.
 struct StorageMigrationProgress {
-  std::string uid{};              // of the definition
-  std::int64_t generation = 0;    // of the definition
-  std::string storage_version{};  // that objects are rewritten in
-  std::string after{};            // "namespace/name" of the last object that is done; objects are in the order of these texts
-  std::uint64_t objects = 0;      // that were seen, those of earlier runs included
+  std::string uid{};                         // of the definition
+  std::int64_t generation = 0;               // of the definition
+  std::string storage_version{};             // that objects are rewritten in
+  std::string after{};                       // "namespace/name" of the last object that is done; objects are in the order of these texts
+  std::uint64_t objects = 0;                 // that were seen, those of earlier runs included
+  std::optional<std::uint64_t> remaining{};  // objects, if the server says how many
 };
 
 struct StorageMigrationOptions {
@@ -36,7 +38,7 @@ struct StorageMigrationOptions {
   bool dry_run = false;
   // Continues where an earlier run ended. Without it, everything is written again, which only costs time.
   StorageMigrationProgress resume{};
-  // Called on the calling thread after each page.
+  // Called on the calling thread after each page, each hundredth object, and when the run is stopped within a page.
   std::function<void(const StorageMigrationProgress&)> on_progress{};
 };
 
@@ -63,7 +65,7 @@ struct StorageMigration {
 // Thread safety: may run on several replicas at once.
 // Blocking and cancellation: as long as it takes; ends with the context.
 // Errors: kApi (IsNotFound: no such definition; IsForbidden), kTransport, the context's; kInvalid for a definition without served versions.
-//   Objects that the server refuses are no error but counted as failed.
+//   Objects that the server refuses, or that cannot be decoded, are no error but counted as failed.
 // Cost: a request per object, `qps` at most, and one per page.
 KUBE_EXPORT Result<StorageMigration> MigrateStorage(const Context& ctx, const Client& client, const std::string& crd,
                                                     const StorageMigrationOptions& options = {});

@@ -18,9 +18,6 @@
 //   KUBEXX_CACHE              where `make control-plane` keeps what it built
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +26,9 @@
 #include "kube/base/context.h"
 #include "kube/base/export.h"
 #include "kube/base/result.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/base/std_memory.h"
 #include "kube/serve/certificate.h"
 
 namespace kube::testing {

@@ -1,0 +1,206 @@
+// WebhookFor<T>: an admission webhook for objects of T. It sets defaults (mutating), checks (validating), or both.
+//
+//   WebhookSpec spec = WebhookFor<Network>("networks.samplecrd.k8s.io")
+//                          .Default([](const AdmissionRequest&, Network& network) { if (!network.spec.mtu) network.spec.mtu = 1500; })
+//                          .Validate([](const AdmissionRequest&, const Network* old, const Network* network) -> Admission { ... });
+//   manager.Add(std::move(spec));       // serves it; configurations.h says how the API server is told
+//
+//   WebhookFor<core::v1::Pod>("pods.example.com")                                   // built-in kinds
+//   WebhookFor("carts.example.com", {.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"})       // as DynamicObject
+//   RawWebhook({.name = "any.example.com", .rules = {...}}, handler)                 // no objects at all: the request's JSON
+//
+// A mutating webhook sends what its function changed, and only that: fields that this program does not know stay as they are, and a
+// function that changes nothing sends no patch. try_webhook.h runs a webhook in a test without a server.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kube/base/context.h"
+#include "kube/base/export.h"
+#include "kube/base/std_chrono.h"
+#include "kube/base/std_function.h"
+#include "kube/meta/dynamic_kind.h"
+#include "kube/meta/dynamic_object.h"
+#include "kube/meta/gvk.h"
+#include "kube/meta/resource.h"
+#include "kube/value/type_info.h"
+#include "kube/webhook/admission.h"
+#include "kube/webhook/webhook_spec.h"
+
+namespace kube {
+
+// A raw handler: decides by the request's JSON, and may answer with a patch (Admission::Patch).
+using AdmissionHandler = std::function<Admission(const Context& ctx, const AdmissionRequest& request)>;
+
+namespace internal {
+
+// The functions behind one path; objects are structs of `type`, or DynamicObject if that is null.
+struct AdmissionFunctions {
+  const TypeInfo* type = nullptr;
+  std::function<Admission(const Context&, const AdmissionRequest&, void* object)> mutate{};
+  std::function<Admission(const Context&, const AdmissionRequest&, const void* old, const void* object)> validate{};
+  AdmissionHandler raw{};
+};
+
+// What a WebhookBuilder collects.
+struct WebhookPlan {
+  Gvk kind{};             // of the paths
+  WebhookEntry common{};  // of both webhooks, but for paths and operations
+  WebhookRule rule{};
+  AdmissionFunctions functions{};
+  AdmissionOperation mutate_on = AdmissionOperation::kNone, validate_on = AdmissionOperation::kNone;
+  std::string mutate_path{}, validate_path{};
+};
+KUBE_EXPORT WebhookSpec MakeWebhookSpec(const WebhookPlan& plan);
+KUBE_EXPORT WebhookPlan NewWebhookPlan(std::string name, const Gvr& gvr, const Gvk& kind, bool built_in, const TypeInfo* type);
+
+// Calls `f` without the leading arguments that it does not take.
+template <typename F, typename... Objects>
+Admission CallAdmission(const F& f, const Context& ctx, const AdmissionRequest& request, Objects&&... objects) {
+  const auto answer = [](auto&& call) -> Admission {
+    if constexpr (std::is_void_v<decltype(call())>) {
+      call();
+      return {};
+    } else {
+      return call();
+    }
+  };
+  if constexpr (std::is_invocable_v<const F&, const Context&, const AdmissionRequest&, Objects...>) {
+    return answer([&] { return f(ctx, request, std::forward<Objects>(objects)...); });
+  } else if constexpr (std::is_invocable_v<const F&, const AdmissionRequest&, Objects...>) {
+    return answer([&] { return f(request, std::forward<Objects>(objects)...); });
+  } else {
+    static_assert(
+        std::is_invocable_v<const F&, Objects...>,
+        "a webhook's function takes (const Context&, const AdmissionRequest&, objects...), or without the first or both; Default has a "
+        "T& for an object, Validate a const T* old and a const T* object");
+    return answer([&] { return f(std::forward<Objects>(objects)...); });
+  }
+}
+
+}  // namespace internal
+
+// Functions are called on several threads at once. They return Admission, Result<void> or nothing; what they throw is logged, counted, and
+// denies the request with code 500. They may take a Context first, and then the AdmissionRequest; both are optional.
+//
+// Thread safety: one thread at a time.
+template <typename T>
+class WebhookBuilder {
+ public:
+  explicit WebhookBuilder(internal::WebhookPlan plan) : plan_(std::move(plan)) {}
+
+  // Changes the object before it is checked and stored: f(const AdmissionRequest&, T& object). Not called for DELETE.
+  template <typename F>
+  WebhookBuilder& Default(F f, AdmissionOperation on = AdmissionOperation::kCreate | AdmissionOperation::kUpdate) {
+    plan_.mutate_on = on;
+    plan_.functions.mutate = [f = std::move(f)](const Context& ctx, const AdmissionRequest& request, void* object) {
+      return internal::CallAdmission(f, ctx, request, *static_cast<T*>(object));
+    };
+    return *this;
+  }
+  // Allows or denies: f(const AdmissionRequest&, const T* old, const T* object). `old` is null for CREATE and CONNECT, `object` for DELETE.
+  template <typename F>
+  WebhookBuilder& Validate(F f, AdmissionOperation on = AdmissionOperation::kCreate | AdmissionOperation::kUpdate) {
+    plan_.validate_on = on;
+    plan_.functions.validate = [f = std::move(f)](const Context& ctx, const AdmissionRequest& request, const void* old,
+                                                  const void* object) {
+      return internal::CallAdmission(f, ctx, request, static_cast<const T*>(old), static_cast<const T*>(object));
+    };
+    return *this;
+  }
+
+  // Which requests. By default those for the resource of T, without subresources.
+  // Another resource or subresource whose requests carry a T: ({"", "v1", "pods"}, "exec") for PodExecOptions, (..., "scale") for Scale.
+  WebhookBuilder& For(const Gvr& gvr, std::string_view subresource = {}) {
+    plan_.rule.groups = {gvr.group.str()};
+    plan_.rule.versions = {gvr.version.str()};
+    plan_.rule.resources = {gvr.resource.str()};
+    if (!subresource.empty()) plan_.rule.resources[0].append("/").append(subresource);
+    return *this;
+  }
+  // Also requests for a subresource whose objects are whole ones of T, such as "status" and "ephemeralcontainers".
+  WebhookBuilder& AndSubresource(std::string_view subresource) {
+    if (!plan_.rule.resources.empty()) plan_.rule.resources.push_back(plan_.rule.resources[0] + "/" + std::string(subresource));
+    return *this;
+  }
+  // "Namespaced" or "Cluster"; by default both ("*").
+  WebhookBuilder& Scope(std::string scope) {
+    plan_.rule.scope = std::move(scope);
+    return *this;
+  }
+  WebhookBuilder& NamespaceSelector(meta::v1::LabelSelector selector) {
+    plan_.common.namespace_selector = std::move(selector);
+    return *this;
+  }
+  WebhookBuilder& ObjectSelector(meta::v1::LabelSelector selector) {
+    plan_.common.object_selector = std::move(selector);
+    return *this;
+  }
+  // A CEL expression over object, oldObject, request and authorizer; all of them must be true. Kubernetes 1.30 (beta in 1.28).
+  WebhookBuilder& MatchCondition(std::string name, std::string expression) {
+    plan_.common.match_conditions.push_back({std::move(name), std::move(expression)});
+    return *this;
+  }
+  WebhookBuilder& MatchPolicy(WebhookMatchPolicy policy) {
+    plan_.common.match_policy = policy;
+    return *this;
+  }
+  // Whether the configuration excludes the namespace that the program runs in: see WebhookEntry. By default for built-in kinds.
+  WebhookBuilder& ExcludeOwnNamespace(bool exclude) {
+    plan_.common.exclude_own_namespace = exclude;
+    return *this;
+  }
+
+  WebhookBuilder& FailurePolicy(WebhookFailurePolicy policy) {
+    plan_.common.failure_policy = policy;
+    return *this;
+  }
+  WebhookBuilder& ReinvocationPolicy(WebhookReinvocation policy) {
+    plan_.common.reinvocation = policy;
+    return *this;
+  }
+  WebhookBuilder& SideEffects(WebhookSideEffects effects) {
+    plan_.common.side_effects = effects;
+    return *this;
+  }
+  // How long the API server waits: 1 to 30 s. The function's context stops then.
+  WebhookBuilder& Timeout(std::chrono::seconds timeout) {
+    plan_.common.timeout = timeout;
+    return *this;
+  }
+  // Instead of controller-runtime's, MutatePath and ValidatePath.
+  WebhookBuilder& DefaultAt(std::string path) {
+    plan_.mutate_path = std::move(path);
+    return *this;
+  }
+  WebhookBuilder& ValidateAt(std::string path) {
+    plan_.validate_path = std::move(path);
+    return *this;
+  }
+
+  WebhookSpec Build() const { return internal::MakeWebhookSpec(plan_); }
+  operator WebhookSpec() const { return Build(); }  // NOLINT(google-explicit-constructor)
+
+ private:
+  internal::WebhookPlan plan_;
+};
+
+// `name` is the webhook's name in the configurations, a domain of at least three parts. It shows in every denial.
+template <Described T>
+WebhookBuilder<T> WebhookFor(std::string name) {
+  return WebhookBuilder<T>(internal::NewWebhookPlan(std::move(name), GvrOf<T>(), GvkOf<T>(), KindOf<T>().built_in, &T::kType));
+}
+// For a kind that has no C++ type.
+inline WebhookBuilder<DynamicObject> WebhookFor(std::string name, const DynamicKind& kind) {
+  return WebhookBuilder<DynamicObject>(
+      internal::NewWebhookPlan(std::move(name), kind.gvr, {kind.gvr.group, kind.gvr.version, kind.kind}, false, nullptr));
+}
+
+// `entry` says which requests: its name and rules are required. An empty path is "/" and the name.
+KUBE_EXPORT WebhookSpec RawWebhook(WebhookEntry entry, AdmissionHandler handler);
+
+}  // namespace kube
