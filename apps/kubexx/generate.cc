@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "generate/generate.h"
+#include "print_manifests.h"
 
 namespace kube::app {
 namespace {
@@ -12,18 +13,28 @@ constexpr std::string_view kDescription =
     "Reads C++ headers whose structs have kubebuilder's markers in their comments and writes\n"
     "\n"
     "  TABLES/<header>.kube.cc              the field tables, to be compiled into the program\n"
-    "  MANIFESTS/crd/<group>_<plural>.yaml  a CustomResourceDefinition for each kind\n"
+    "  MANIFESTS/crd/<group>_<plural>.yaml  a CustomResourceDefinition for each kind, with the conversion of the program\n"
+    "  MANIFESTS/rbac/role.yaml             the roles of +kubebuilder:rbac markers and of the program\n"
+    "  MANIFESTS/webhook/manifests.yaml     the webhook configurations of markers and of the program\n"
+    "  SAMPLES/<group>_<version>_<kind>.yaml  an object to start from, written once: existing ones stay as they are\n"
+    "  DOCS/<group>_<version>.md            a reference page of the kinds and their fields\n"
     "\n"
     "A kind is a struct with a member `kube::meta::v1::ObjectMeta metadata{};`. The same kind in several headers with\n"
     "different versions becomes one CustomResourceDefinition. Headers that are included are read as well, for the types\n"
     "that they declare, if they lie beside the header or below a folder of --include.\n"
+    "\n"
+    "A program of kubexx knows what it needs: --program runs it with --print-manifests, which needs no cluster, and\n"
+    "merges what it prints with the markers. --sources searches C++ of any kind, and what it includes, for +kubebuilder:rbac\n"
+    "and +kubebuilder:webhook markers.\n"
     "\n"
     "Nothing is written if anything is wrong; each error names file, line and column, and what to write instead. Files\n"
     "whose content stays the same are not touched. With --check nothing is written: the exit code is 1 if a file is stale.";
 
 constexpr std::string_view kExamples =
     "  kubexx generate --headers api/v1/network_types.h --tables build/gen --manifests config\n"
+    "  kubexx generate --headers api --manifests config --samples config/samples --docs docs/api\n"
     "  kubexx generate --headers api --manifests config --check\n"
+    "  kubexx generate --headers api --sources src --program build/manager --program-argument=--leader-elect --manifests config\n"
     "  kubexx generate --headers api --manifests config --min-kubernetes 1.26";
 
 class GenerateCommand final : public Command {
@@ -31,7 +42,7 @@ class GenerateCommand final : public Command {
   CommandInfo info() const override {
     return {.name = "generate",
             .arguments = "",
-            .summary = "Writes field tables and CustomResourceDefinitions from annotated C++ headers",
+            .summary = "Writes field tables, CRDs, roles, samples and reference pages from annotated C++ headers",
             .description = kDescription,
             .examples = kExamples};
   }
@@ -42,7 +53,21 @@ class GenerateCommand final : public Command {
         .Value("DIR")
         .Letter('I');
     flags.Add("tables", &options_.tables, "folder for the field tables").Value("DIR");
-    flags.Add("manifests", &options_.manifests, "folder for manifests; CustomResourceDefinitions go to its crd/").Value("DIR");
+    flags.Add("manifests", &options_.manifests, "folder for manifests, which go to its crd/, rbac/ and webhook/").Value("DIR");
+    flags.Add("sources", &options_.sources, "C++ to search for markers of roles and webhooks, or folders of it; may be repeated")
+        .Value("FILE")
+        .Whole();
+    flags.Add("program", &program_, "a program that is run with --print-manifests").Value("FILE");
+    flags.Add("program-argument", &program_arguments_, "a flag of the program, such as --leader-elect; may be repeated")
+        .Value("FLAG")
+        .Whole();
+    flags.Add("role-name", &options_.role_name, "name of the roles").Value("NAME").Default(options_.role_name);
+    flags.Add("crds-only", &options_.crds_only, "of the manifests, write only CustomResourceDefinitions");
+    flags.Add("samples", &options_.samples, "folder for a sample object of each kind and version; existing ones are checked only")
+        .Value("DIR");
+    flags.Add("docs", &options_.docs, "folder for a reference page of each group and version, in Markdown").Value("DIR");
+    flags.Add("all-tables", &options_.all_tables, "a table file also for a header without structs, as build systems expect");
+    flags.Add("depfile", &depfile_, "write the headers that were read as a rule of make, for FILE without its .d").Value("FILE.d");
     flags.Add("check", &check_, "write nothing; fail if a file is stale");
     flags.Add("lenient", &options_.lenient, "unknown markers are warnings");
     flags.Add("min-kubernetes", &min_kubernetes_, "refuse what this release does not have").Value("1.NN");
@@ -51,16 +76,38 @@ class GenerateCommand final : public Command {
               "ObjectMeta inside of a spec keeps its names, labels and annotations");
     flags.Add("max-description", &max_description_, "bytes of a description, cut at a sentence; 0 leaves them out").Value("N");
     flags.Add("header-file", &header_file_, "text at the top of each manifest, such as a licence").Value("FILE");
+    flags.Add("year", &year_, "what stands for the word YEAR in the text of --header-file").Value("YEAR");
   }
 
   ExitCode Run(const std::vector<std::string>&, Streams& io) override {
-    if (options_.headers.empty()) return Usage(io, "--headers is missing: which headers have the types?");
-    if (options_.tables.empty() && options_.manifests.empty()) return Usage(io, "pass --tables, --manifests or both: where to write to?");
+    if (options_.headers.empty() && options_.sources.empty() && program_.empty())
+      return Usage(io, "--headers is missing: which headers have the types?");
+    if (options_.tables.empty() && options_.manifests.empty() && options_.samples.empty() && options_.docs.empty())
+      return Usage(io, "pass --tables, --manifests, --samples or --docs: where to write to?");
+    if (!depfile_.empty() && !depfile_.ends_with(".d"))
+      return Usage(io, "--depfile: expected a name that ends in .d, got \"" + depfile_ + "\"");
+    if (!depfile_.empty() && check_) return Usage(io, "--depfile and --check do not go together: --check writes nothing");
     if (!ReadVersion()) return Usage(io, "--min-kubernetes: expected 1.NN, got \"" + min_kubernetes_ + "\"");
+    if (!program_.empty() && (options_.manifests.empty() || options_.crds_only))
+      return Usage(io, "--program is for roles and webhook configurations: pass --manifests, and not --crds-only");
+    if (!program_arguments_.empty() && program_.empty()) return Usage(io, "--program-argument without --program");
+    if (options_.role_name.empty() || options_.role_name.find_first_of("/%") != std::string::npos)
+      return Usage(io, "--role-name: \"" + options_.role_name + "\" is no name of a role");
+    if (max_description_ && *max_description_ < 0) return Usage(io, "--max-description: expected 0 or more bytes");
+    if (!year_.empty() && header_file_.empty()) return Usage(io, "--year is for the text of --header-file, which is missing");
+    if (year_.find_first_of("\r\n") != std::string::npos) return Usage(io, "--year: expected one line");
     options_.crd.schema.max_description = max_description_;
     if (!header_file_.empty() && !ReadHeaderFile()) {
       io.err << "kubexx generate: " << header_file_ << ": cannot be read\n";
       return ExitCode::kFailure;
+    }
+    if (!program_.empty()) {
+      Result<std::string> printed = PrintManifests(program_, program_arguments_);
+      if (!printed) {
+        io.err << "kubexx generate: --program: " << printed.error().message() << '\n';
+        return ExitCode::kFailure;
+      }
+      options_.program = *std::move(printed);
     }
     generate::Problems problems;
     const generate::Output output = generate::Generate(options_, problems);
@@ -74,6 +121,12 @@ class GenerateCommand final : public Command {
     if (!changed) {
       io.err << "kubexx generate: " << changed.error().ToString() << '\n';
       return ExitCode::kFailure;
+    }
+    if (!depfile_.empty()) {
+      if (Result<void> written = generate::WriteDepfile(depfile_, output.read); !written) {
+        io.err << "kubexx generate: " << written.error().ToString() << '\n';
+        return ExitCode::kFailure;
+      }
     }
     for (const std::string& path : *changed) io.out << (check_ ? "stale: " : "wrote ") << path << '\n';
     if (!check_ || changed->empty()) return ExitCode::kOk;
@@ -102,13 +155,19 @@ class GenerateCommand final : public Command {
     std::ifstream in(header_file_);
     std::string line;
     if (!in) return false;
-    while (std::getline(in, line)) options_.crd.header += (line.starts_with('#') ? "" : line.empty() ? "#" : "# ") + line + '\n';
+    constexpr std::string_view kYear = " YEAR";  // as in controller-gen, which sees no beginnings or ends of words
+    while (std::getline(in, line)) {
+      for (std::size_t at = line.find(kYear); at != std::string::npos && !year_.empty(); at = line.find(kYear, at + 1 + year_.size()))
+        line.replace(at + 1, kYear.size() - 1, year_);
+      options_.crd.header += (line.starts_with('#') ? "" : line.empty() ? "#" : "# ") + line + '\n';
+    }
     return true;
   }
 
   generate::GenerateOptions options_;
   std::optional<int> max_description_;
-  std::string min_kubernetes_, header_file_;
+  std::string min_kubernetes_, header_file_, year_, depfile_, program_;
+  std::vector<std::string> program_arguments_;
   bool check_ = false;
 };
 

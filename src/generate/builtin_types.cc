@@ -33,12 +33,14 @@ constexpr ScalarName kScalars[] = {{"bool", Scalar::kBool},
                                    {"kube::IntOrString", Scalar::kIntOrString},
                                    {"kube::RawJson", Scalar::kRawJson}};
 
-Type ParseType(std::string_view text) {
+}  // namespace
+
+Type ParseBuiltinType(std::string_view text) {
   Type out;
   auto inner = [&](std::string_view prefix, TypeForm form) {
     if (!text.starts_with(prefix) || !text.ends_with('>')) return false;
     out.form = form;
-    out.element = std::make_shared<const Type>(ParseType(text.substr(prefix.size(), text.size() - prefix.size() - 1)));
+    out.element = std::make_shared<const Type>(ParseBuiltinType(text.substr(prefix.size(), text.size() - prefix.size() - 1)));
     return true;
   };
   if (inner("kube::List<", TypeForm::kList) || inner("kube::Map<", TypeForm::kMap) || inner("kube::Box<", TypeForm::kBox) ||
@@ -55,8 +57,6 @@ Type ParseType(std::string_view text) {
   out.name = text;
   return out;
 }
-
-}  // namespace
 
 BuiltinTypes& BuiltinTypes::Get() {
   static BuiltinTypes types(BuiltinTexts());
@@ -93,7 +93,7 @@ const Struct* BuiltinTypes::Find(std::string_view qualified) {
     Field field;
     const std::size_t space = rest.find(' ');
     field.json = rest.substr(0, space);
-    field.type = ParseType(space == std::string_view::npos ? "" : rest.substr(space + 1));
+    field.type = ParseBuiltinType(space == std::string_view::npos ? "" : rest.substr(space + 1));
     field.name = field.json;
     if (line[0] == 'I') {
       field.inlined = true;

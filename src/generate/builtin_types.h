@@ -27,6 +27,9 @@ struct BuiltinText {
   std::string_view name, lines;
 };
 
+// A type as these lines spell it: "kube::List<kube::core::v1::Container>".
+Type ParseBuiltinType(std::string_view text);
+
 class BuiltinTypes {
  public:
   // `texts` have to outlive it, sorted by name.

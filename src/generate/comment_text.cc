@@ -62,17 +62,15 @@ std::string DescriptionOf(const std::vector<const Comment*>& group) {
       lines.emplace_back(TrimRight(body));
     }
   }
-  // Empty lines at both ends go, and runs of them become one.
-  std::vector<std::string> kept;
-  for (std::string& line : lines) {
-    if (line.empty() && (kept.empty() || kept.back().empty())) continue;
-    kept.push_back(std::move(line));
-  }
-  if (!kept.empty() && kept.back().empty()) kept.pop_back();
+  // Empty lines at both ends go.
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  auto begin = lines.begin();
+  while (begin != lines.end() && begin->empty()) ++begin;
 
   std::string out;
   bool fenced = false, first = true;
-  for (const std::string& line : kept) {
+  for (; begin != lines.end(); ++begin) {
+    const std::string& line = *begin;
     if (IsFence(line)) fenced = !fenced;
     if (!fenced && line.starts_with("TODO")) continue;
     if (!fenced && line.starts_with("---")) break;

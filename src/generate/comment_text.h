@@ -1,8 +1,8 @@
 // What a comment says: the description for people, and the marker lines for the generator.
 //
 // The text follows controller-gen's rules, so that the same comment makes the same description: markers are left out, a line that begins
-// with TODO is left out, `---` ends the text, runs of empty lines become one, and line breaks are kept. Inside of ``` fences nothing is
-// left out.
+// with TODO is left out, `---` ends the text, and line breaks are kept. Inside of ``` fences nothing is left out. (Go makes one of several
+// empty lines; here they stay, since some projects edit the descriptions of their CRDs, and headers made from these say the same.)
 #pragma once
 
 #include <string>

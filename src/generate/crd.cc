@@ -7,8 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "apiserver/names.h"
 #include "generate/crd_checks.h"
 #include "generate/plural.h"
+#include "generate/resolve.h"
 #include "kube/codec/yaml.h"
 
 namespace kube::generate {
@@ -39,7 +41,7 @@ Value NamesOf(const Struct& kind) {
 class CrdMaker {
  public:
   CrdMaker(const Model& model, BuiltinTypes& builtins, const CrdOptions& options, Problems& problems)
-      : model_(model), options_(options), problems_(problems), schemas_(model, builtins, options_.schema, problems) {}
+      : model_(model), builtins_(builtins), options_(options), problems_(problems), schemas_(model, builtins, options_.schema, problems) {}
 
   std::vector<Crd> Run() {
     std::map<std::pair<std::string, std::string>, std::vector<const Struct*>> kinds;
@@ -47,6 +49,7 @@ class CrdMaker {
       if (s.role != StructRole::kKind || !model_.FileOf(s).given) continue;
       if (CheckKind(s)) kinds[{model_.FileOf(s).group, s.name}].push_back(&s);
     }
+    CheckEnums(model_, problems_);
     std::vector<Crd> out;
     std::map<std::string, const Struct*> files;
     for (auto& [key, versions] : kinds) {
@@ -67,6 +70,23 @@ class CrdMaker {
   }
 
  private:
+  // Every kind has apiVersion and kind without a member for them, which would write them twice.
+  void CheckTypeMeta(const Struct& kind, const Struct& s, std::set<const Struct*>& seen) {
+    if (!seen.insert(&s).second) return;  // structs that inline themselves are reported elsewhere
+    for (const Field& field : s.fields) {
+      if (!field.inlined && (field.json == "apiVersion" || field.json == "kind")) {
+        const Position& at = field.at.file != nullptr ? field.at : kind.at;
+        problems_.Error(at, fmt::format("field {} of {}, which every kind has without a member; leave it out", field.json, s.name));
+      }
+      const Type* under = field.inlined ? Underlying(model_, field.type) : nullptr;
+      if (under == nullptr) continue;
+      const Struct* inner = under->form == TypeForm::kStruct    ? model_.FindStruct(under->name)
+                            : under->form == TypeForm::kBuiltin ? builtins_.Find(under->name)
+                                                                : nullptr;
+      if (inner != nullptr) CheckTypeMeta(kind, *inner, seen);
+    }
+  }
+
   bool CheckKind(const Struct& kind) {
     const File& file = model_.FileOf(kind);
     if (file.group.empty()) {
@@ -77,6 +97,8 @@ class CrdMaker {
       problems_.Error(kind.at, fmt::format("kind {} without a version; write `// +versionName=v1` at the top of the file", kind.name));
       return false;
     }
+    std::set<const Struct*> seen;
+    CheckTypeMeta(kind, kind, seen);
     if (const Value scope = ResourceArgument(kind, "scope");
         !scope.string_value().empty() && scope != Value("Namespaced") && scope != Value("Cluster")) {
       problems_.Error(kind.Find("kubebuilder:resource")->at,
@@ -128,8 +150,22 @@ class CrdMaker {
         {{"group", group}, {"names", names}, {"scope", IsNamespaced(first) ? "Namespaced" : "Cluster"}, {"versions", versions}});
     crd.object = Value::Object(
         {{"apiVersion", "apiextensions.k8s.io/v1"}, {"kind", "CustomResourceDefinition"}, {"metadata", metadata}, {"spec", spec}});
-    CheckAsServer(crd, problems_);
+    CheckAsServer(model_, crd, problems_);
     return crd;
+  }
+
+  // As a server checks names and values of annotations and labels.
+  void CheckMetadata(const Marker& marker, std::string_view part, std::string_view name, std::string_view value) {
+    std::vector<std::string> wrong = apiserver::QualifiedNameProblems(part == "annotations" ? Lower(name) : std::string(name));
+    for (std::string& problem : wrong) problem = fmt::format("{}: {}", name, problem);
+    if (part == "labels") {
+      for (const std::string& problem : apiserver::LabelValueProblems(value))
+        wrong.push_back(fmt::format("value of {}: {}", name, problem));
+    }
+    for (const std::string& problem : wrong) {
+      problems_.Error(marker.at,
+                      fmt::format("marker +kubebuilder:metadata: a server would refuse the CRD: metadata.{}: {}", part, problem));
+    }
   }
 
   void AddMetadata(const Struct& kind, Value& metadata) {
@@ -144,6 +180,7 @@ class CrdMaker {
                             fmt::format("marker +kubebuilder:metadata: {} has no value; write {}=\"NAME=VALUE\"", text, part.view()));
             continue;
           }
+          CheckMetadata(marker, part, text.substr(0, equals), text.substr(equals + 1));
           metadata[part][text.substr(0, equals)] = Value(text.substr(equals + 1));
         }
       }
@@ -186,7 +223,7 @@ class CrdMaker {
         if (const Value* warning = a.Find("warning")) out["deprecationWarning"] = *warning;
       }
     }
-    if (options_.min_kubernetes > 0) CheckFeatures(kind, out, options_.min_kubernetes, problems_);
+    if (options_.min_kubernetes > 0) CheckFeatures(model_, kind, out, options_.min_kubernetes, problems_);
     return out;
   }
 
@@ -217,6 +254,7 @@ class CrdMaker {
   }
 
   const Model& model_;
+  BuiltinTypes& builtins_;
   const CrdOptions& options_;
   Problems& problems_;
   SchemaMaker schemas_;

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "apiserver/builtin/validation.h"
 #include "apiserver/crd.h"
 #include "apiserver/errors.h"
 #include "apiserver/json_path.h"
+#include "generate/cel_features.h"
+#include "generate/crd_places.h"
 #include "generate/resolve.h"
 #include "kube/api/apiextensions/v1.h"
 #include "kube/codec/json.h"
@@ -88,6 +93,8 @@ bool Fits(const Model& model, const Type& type, const Value& value, std::string&
           return value.is_string() || value.is_int();
         case Scalar::kRawJson:
           return true;
+        case Scalar::kDuration:  // the schema says only that it is a string
+          return value.is_string() && Duration::Parse(value.string_value().view());
         default:
           return value.is_string();
       }
@@ -196,6 +203,33 @@ void CheckDefaults(const Model& model, const Struct& s, Problems& problems) {
   }
 }
 
+void CheckEnums(const Model& model, Problems& problems) {
+  const auto check = [&](const std::vector<Marker>& markers, const Type& type, const std::string& name) {
+    const auto has = [&](std::string_view marker) {
+      return std::any_of(markers.begin(), markers.end(), [&](const Marker& m) { return m.name == marker && !m.items; });
+    };
+    if (has("kubebuilder:validation:Type") || has("kubebuilder:validation:Schemaless")) return;
+    for (const Marker& marker : markers) {
+      if (marker.name != "kubebuilder:validation:Enum" || marker.items) continue;
+      for (const Value& value : marker.value.list()) {
+        std::string path;
+        if (Fits(model, type, value, path) || (value.is_null() && has("nullable"))) continue;
+        const Type* under = Underlying(model, type);
+        const bool list = under != nullptr && under->form == TypeForm::kList;
+        problems.Warning(marker.at, fmt::format("marker +{}: {} is {}, which {} of type {} never holds; {}", marker.name, ToJson(value),
+                                                JsonNameOf(value), name, type.Spelling(),
+                                                list ? "write +kubebuilder:validation:items:Enum for its items"
+                                                     : fmt::format("write \"{}\" if it is a text", ToJson(value))));
+        break;
+      }
+    }
+  };
+  for (const Struct& s : model.structs) {
+    for (const Field& field : s.fields) check(field.markers, field.type, "field " + field.json);
+  }
+  for (const Alias& alias : model.aliases) check(alias.markers, alias.type, "alias " + alias.name);
+}
+
 void CheckPaths(const Struct& kind, const Value& schema, Problems& problems) {
   for (const Marker& marker : kind.markers) {
     for (const char* name : {"JSONPath", "specpath", "statuspath", "selectorpath"}) {
@@ -210,67 +244,94 @@ void CheckPaths(const Struct& kind, const Value& schema, Problems& problems) {
 
 namespace {
 
-// What came with which release: servers before it refuse or ignore it.
-struct Feature {
-  std::string_view text;  // a key of a rule, or a function that its text calls
+// Keys of a rule, and the releases that they came with: servers before refuse or ignore them.
+struct RuleKey {
+  std::string_view key;
   int since;
 };
-constexpr Feature kRuleKeys[] = {{"messageExpression", 27}, {"reason", 28}, {"fieldPath", 28}, {"optionalOldSelf", 30}};
-constexpr Feature kFunctions[] = {{"cidr(", 31},     {"isCIDR(", 31},     {"ip(", 31},    {"isIP(", 31},
-                                  {"quantity(", 29}, {"isQuantity(", 29}, {"format.", 32}};
+constexpr RuleKey kRuleKeys[] = {{"messageExpression", 27}, {"reason", 28}, {"fieldPath", 28}, {"optionalOldSelf", 30}};
+constexpr int kRules = 25, kSelectableFields = 31;
 
-bool Calls(std::string_view rule, std::string_view function) {
-  for (std::size_t at = rule.find(function); at != std::string_view::npos; at = rule.find(function, at + 1)) {
-    const char before = at == 0 ? ' ' : rule[at - 1];
-    const bool part_of_name = (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') || (before >= '0' && before <= '9') ||
-                              before == '_' || before == '.';
-    if (!part_of_name) return true;
+class FeatureChecker {
+ public:
+  FeatureChecker(const Model& model, const Struct& kind, int least, Problems& problems) : kind_(kind), least_(least), problems_(problems) {
+    for (const Struct& s : model.structs) {
+      Add(s.markers);
+      for (const Field& field : s.fields) Add(field.markers);
+    }
+    for (const Alias& alias : model.aliases) Add(alias.markers);
   }
-  return false;
-}
 
-void CheckRules(const Value& schema, const Struct& kind, int least, Problems& problems) {
-  if (!schema.is_object()) return;
-  auto missing = [&](std::string_view what, int since) {
-    if (since > least) {
-      problems.Error(kind.at,
-                     fmt::format("kind {}: {} needs Kubernetes 1.{}, but --min-kubernetes is 1.{}; leave it out, or raise the version",
-                                 kind.name, what, since, least));
+  void Check(const Value& version) {
+    if (version.Find("selectableFields") != nullptr && kSelectableFields > least_) {
+      const Marker* marker = kind_.Find("kubebuilder:selectablefield");
+      Missing(marker != nullptr ? marker->at : kind_.at, "+kubebuilder:selectablefield", kSelectableFields);
     }
-  };
-  for (const Value& rule : schema["x-kubernetes-validations"].list()) {
-    missing("a CEL rule", 25);
-    for (const Feature& key : kRuleKeys) {
-      if (rule.Find(key.text) != nullptr) missing(fmt::format("{} of a CEL rule", key.text), key.since);
-    }
-    for (const Feature& function : kFunctions) {
-      if (Calls(rule["rule"].string_value(), function.text)) missing(fmt::format("{}...) in a CEL rule", function.text), function.since);
+    CheckSchema(version["schema"]["openAPIV3Schema"]);
+  }
+
+ private:
+  static std::string KeyOf(const Value& rule) { return ToJson(rule["rule"]) + ToJson(rule["messageExpression"]); }
+
+  // The rules that markers write.
+  void Add(const std::vector<Marker>& markers) {
+    for (const Marker& marker : markers) {
+      if (marker.name == "kubebuilder:validation:XValidation") markers_[KeyOf(marker.arguments)].push_back(&marker);
+      if (marker.name != "kube:schema") continue;
+      for (const Value& rule : marker.value["x-kubernetes-validations"].list()) markers_[KeyOf(rule)].push_back(&marker);
     }
   }
-  for (const auto& [name, property] : schema["properties"].object()) CheckRules(property, kind, least, problems);
-  CheckRules(schema["items"], kind, least, problems);
-  CheckRules(schema["additionalProperties"], kind, least, problems);
-}
+
+  void Missing(const Position& at, const std::string& what, int since) {
+    // A struct may be in many places.
+    if (since <= least_ || !reported_.insert(at.ToString() + what).second) return;
+    problems_.Error(at, fmt::format("kind {}: {} needs Kubernetes 1.{}, but --min-kubernetes is 1.{}; leave it out, or raise the version",
+                                    kind_.name, what, since, least_));
+  }
+
+  void CheckRule(const Value& rule, const Position& at) {
+    Missing(at, "a CEL rule", kRules);
+    for (const RuleKey& key : kRuleKeys) {
+      if (rule.Find(key.key) != nullptr) Missing(at, fmt::format("{} of a CEL rule", key.key), key.since);
+    }
+    for (const char* key : {"rule", "messageExpression"}) {
+      const String& expression = rule[key].string_value();
+      for (const CelFeature& feature : FeaturesOf(expression)) Missing(at, fmt::format("{} in a CEL rule", feature.what), feature.since);
+    }
+  }
+
+  void CheckSchema(const Value& schema) {
+    if (!schema.is_object()) return;
+    for (const Value& rule : schema["x-kubernetes-validations"].list()) {
+      const auto found = markers_.find(KeyOf(rule));
+      if (found == markers_.end()) CheckRule(rule, kind_.at);
+      for (std::size_t i = 0; found != markers_.end() && i < found->second.size(); ++i) CheckRule(rule, found->second[i]->at);
+    }
+    for (const auto& [name, property] : schema["properties"].object()) CheckSchema(property);
+    CheckSchema(schema["items"]);
+    CheckSchema(schema["additionalProperties"]);
+  }
+
+  const Struct& kind_;
+  const int least_;
+  Problems& problems_;
+  std::map<std::string, std::vector<const Marker*>> markers_;
+  std::set<std::string> reported_;
+};
 
 }  // namespace
 
-void CheckFeatures(const Struct& kind, const Value& version, int min_kubernetes, Problems& problems) {
-  if (version.Find("selectableFields") != nullptr && min_kubernetes < 31) {
-    problems.Error(
-        kind.at,
-        fmt::format(
-            "kind {}: +kubebuilder:selectablefield needs Kubernetes 1.31, but --min-kubernetes is 1.{}; leave it out, or raise the version",
-            kind.name, min_kubernetes));
-  }
-  CheckRules(version["schema"]["openAPIV3Schema"], kind, min_kubernetes, problems);
+void CheckFeatures(const Model& model, const Struct& kind, const Value& version, int min_kubernetes, Problems& problems) {
+  FeatureChecker(model, kind, min_kubernetes, problems).Check(version);
 }
 
-void CheckAsServer(const Crd& crd, Problems& problems) {
+void CheckAsServer(const Model& model, const Crd& crd, Problems& problems) {
   if (problems.has_errors()) return;  // they would only be said in other words
   const Position& at = crd.kinds[0]->at;
   auto report = [&](const std::vector<apiserver::FieldError>& errors) {
     for (const apiserver::FieldError& error : errors) {
-      problems.Error(at, fmt::format("kind {}: a server would refuse the CRD: {}", crd.kinds[0]->name, error.ToString()));
+      const CrdPlace place = PlaceOf(model, crd, error.field);
+      problems.Error(place.at, fmt::format("{}: a server would refuse the CRD: {}; {}", place.what, error.ToString(), place.remedy));
     }
   };
   using apiextensions::v1::CustomResourceDefinition;

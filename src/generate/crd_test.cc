@@ -6,7 +6,6 @@
 
 #include "generate/crd_checks.h"
 #include "generate/generate_test_util.h"
-#include "generate/plural.h"
 #include "kube/codec/json.h"
 #include "kube/codec/yaml.h"
 
@@ -164,6 +163,62 @@ struct At {
             R"({"description":"How far a command is.","enum":["DONE","PENDING","RUNNING"],"type":"string"})");
 }
 
+TEST(CrdTest, ValuesOfEnumsAreInTheOrderOfTheirJson) {
+  const TestRun run = RunHeader(ThingHeader("  Size size{};\n", "",
+                                            "// +k8s:enum\nusing Size = kube::String;\ninline constexpr std::string_view kSizeS = \"a\", "
+                                            "kSizeM = \"a b\", kSizeL = \"<\", kSizeXL = \"Z\", kSizeAgain = \"a\";\n\n"));
+  ASSERT_EQ(run.text(), "");
+  const Value& spec = run.crds.at(0).object["spec"]["versions"].list()[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+  EXPECT_EQ(ToJson(spec["size"]["enum"]), R"(["Z","<","a b","a"])");  // Go writes < as \u003c
+}
+
+TEST(CrdTest, AnAliasMayBeOneOfAnAlias) {
+  const TestRun run =
+      RunHeader(ThingHeader("  // +kubebuilder:validation:MaxLength=9\n  Top a{};\n  // +kubebuilder:validation:Maximum=3\n"
+                            "  std::optional<Count> b{};\n",
+                            "",
+                            "// +kubebuilder:validation:MinLength=1\nusing Base = kube::String;\n"
+                            "// +kubebuilder:validation:Pattern=`^x`\nusing Middle = Base;\nusing Top = Middle;\n"
+                            "using Number = std::int32_t;\nusing Count = Number;\n\n"));
+  ASSERT_EQ(run.text(), "");
+  const Value& spec = run.crds.at(0).object["spec"]["versions"].list()[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+  EXPECT_EQ(ToJson(spec["a"]), R"({"maxLength":9,"minLength":1,"pattern":"^x","type":"string"})");
+  EXPECT_EQ(ToJson(spec["b"]), R"({"format":"int32","maximum":3,"type":"integer"})");
+}
+
+TEST(CrdTest, WarnsOfEnumsThatNothingFits) {
+  const TestRun run =
+      RunHeader(ThingHeader("  // +kubebuilder:validation:Enum=1;2\n  kube::String a{};\n"
+                            "  // +kubebuilder:validation:Enum=a;b\n  kube::List<kube::String> b{};\n"
+                            "  // +nullable\n  // +kubebuilder:validation:Enum={a,\"b\"}\n  kube::String c{};\n"
+                            "  // +kubebuilder:validation:items:Enum=1\n  kube::List<std::int32_t> d{};\n  Half e{};\n",
+                            "", "// +kubebuilder:validation:Enum=0.5\nusing Half = std::int32_t;\n\n"));
+  EXPECT_EQ(run.crds.size(), 1U);
+  std::vector<std::string> texts;
+  for (const Problem& problem : run.problems.Sorted()) {
+    EXPECT_TRUE(problem.warning);
+    texts.push_back(problem.text);
+  }
+  EXPECT_THAT(texts, testing::ElementsAre(
+                         "marker +kubebuilder:validation:Enum: 0.5 is a number, which alias Half of type std::int32_t never holds; "
+                         "write \"0.5\" if it is a text",
+                         "marker +kubebuilder:validation:Enum: 1 is an integer, which field a of type kube::String never holds; "
+                         "write \"1\" if it is a text",
+                         "marker +kubebuilder:validation:Enum: \"a\" is a string, which field b of type kube::List<kube::String> "
+                         "never holds; write +kubebuilder:validation:items:Enum for its items"));
+}
+
+TEST(CrdTest, KindsHaveNoMembersForTheirType) {
+  std::string header = ThingHeader("  kube::String a{};\n");
+  header.insert(header.find("  ThingSpec spec{};\n"),
+                "  kube::String kind{};\n  // +kube:inline\n  kube::core::v1::TypedLocalObjectReference r{};\n");
+  const TestRun run = RunHeader(header);
+  const std::vector<Problem> problems = run.problems.Sorted();
+  ASSERT_EQ(problems.size(), 2U) << run.text();
+  EXPECT_EQ(problems[0].text, "field kind of TypedLocalObjectReference, which every kind has without a member; leave it out");
+  EXPECT_EQ(problems[1].text, "field kind of Thing, which every kind has without a member; leave it out");
+}
+
 TEST(CrdTest, EmbedsBuiltInStructs) {
   const TestRun run =
       RunHeader(ThingHeader("  kube::core::v1::PodTemplateSpec pod{};\n  kube::List<kube::meta::v1::Condition> conditions{};\n"));
@@ -194,6 +249,22 @@ TEST(CrdTest, OptionsOfDescriptionsAndMetadata) {
   const Value& spec = run.crds.at(0).object["spec"]["versions"].list()[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
   EXPECT_EQ(spec["a"]["description"], Value("One thing."));
   EXPECT_EQ(spec["m"]["properties"].object().size(), 5U);
+}
+
+TEST(CrdTest, DescriptionsAreCutBetweenCharacters) {
+  const auto cut = [](int bytes) {
+    CrdOptions options;
+    options.schema.max_description = bytes;
+    const TestRun run = RunHeader(ThingHeader("  // \u7f51\u7edc\u3002\u5730\u5740\n  kube::String a{};\n"), options);  // 3 bytes each
+    const Value& version = run.crds.at(0).object["spec"]["versions"].list()[0];
+    return version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["a"]["description"].string_value().str();
+  };
+  EXPECT_EQ(cut(15), "\u7f51\u7edc\u3002\u5730\u5740");
+  EXPECT_EQ(cut(14), "\u7f51\u7edc\u3002");
+  EXPECT_EQ(cut(9), "\u7f51\u7edc\u3002");
+  EXPECT_EQ(cut(8), "\u7f51\u7edc...");
+  EXPECT_EQ(cut(4), "\u7f51...");
+  EXPECT_EQ(cut(2), "...");
 }
 
 struct Wrong {
@@ -231,8 +302,10 @@ TEST(CrdTest, RefusesWhatDoesNotFitTogether) {
       {{{"a.h", ThingHeader("  // +kubebuilder:default={\"b\": 5}\n  kube::Map<kube::String> a{};")}},
        "a.h:9:6: marker +kubebuilder:default: {\"b\":5} is an object, which field a of type kube::Map<kube::String> cannot hold; see .b\n"},
       {{{"a.h", ThingHeader("  // +kubebuilder:default=abcd\n  // +kubebuilder:validation:MaxLength=3\n  kube::String a{};")}},
-       "a.h:15:8: kind Thing: a server would refuse the CRD: spec.validation.openAPIV3Schema.properties[spec].properties[a].default: Too "
-       "long: may not be more than 3 bytes\n"},
+       "a.h:9:6: field a of ThingSpec: marker +kubebuilder:default: a server would refuse the CRD: "
+       "spec.validation.openAPIV3Schema.properties[spec].properties[a].default: Too long: may not be more than 3 bytes; change this "
+       "marker, "
+       "or leave it out\n"},
       {{{"a.h", ThingHeader("  // +kubebuilder:validation:Pattern=`(`\n  kube::String a{};")}}, "must be a valid regular expression"},
       {{{"a.h", ThingHeader("  kube::List<ThingSpec> a{};")}},
        "a.h:9:25: ThingSpec contains itself, which the schema of a CRD cannot say; write kube::RawJson, or `// "
@@ -272,7 +345,7 @@ TEST(CrdTest, RefusesWhatAnOldReleaseLacks) {
   CrdOptions options;
   options.min_kubernetes = 26;
   EXPECT_EQ(RunHeader(kNetwork, options).text(),
-            "x.h:34:8: kind Network: cidr(...) in a CEL rule needs Kubernetes 1.31, but --min-kubernetes is 1.26; leave it out, or raise "
+            "x.h:8:4: kind Network: cidr(...) in a CEL rule needs Kubernetes 1.31, but --min-kubernetes is 1.26; leave it out, or raise "
             "the version\n");
   options.min_kubernetes = 31;
   EXPECT_EQ(RunHeader(kNetwork, options).text(), "");
@@ -282,9 +355,30 @@ TEST(CrdTest, RefusesWhatAnOldReleaseLacks) {
                                                  "// +kubebuilder:selectablefield:JSONPath=.spec.a\n"),
                                      options)
                                .text();
-  EXPECT_THAT(text, HasSubstr("+kubebuilder:selectablefield needs Kubernetes 1.31"));
+  EXPECT_THAT(text, HasSubstr("x.h:14:4: kind Thing: +kubebuilder:selectablefield needs Kubernetes 1.31"));
   EXPECT_THAT(text, HasSubstr("messageExpression of a CEL rule needs Kubernetes 1.27"));
   EXPECT_THAT(text, HasSubstr("optionalOldSelf of a CEL rule needs Kubernetes 1.30"));
+}
+
+TEST(CrdTest, NamesTheMarkersOfRulesThatAnOldReleaseLacks) {
+  CrdOptions options;
+  options.min_kubernetes = 29;
+  const auto lines = [&](const std::string& header) {
+    const std::string text = RunHeader(header, options).text();
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) out += text.substr(at, text.find(" needs", at) - at) + '\n';
+    return out;
+  };
+  const std::string rule = "// +kubebuilder:validation:XValidation:rule=\"sets.contains(self, ['ip(']) \",message=\"m\"\n";
+  // Above a field, an alias and a struct; the struct is used twice.
+  const std::string types = rule + "using Tags = kube::List<kube::String>;\n" +
+                            "// +kubebuilder:validation:XValidation:rule=\"self.x == ''\",messageExpression=\"cidr(self.x).string()\"\n"
+                            "struct Part {\n  kube::String x{};\n  KUBE_TABLE(Part);\n};\n";
+  EXPECT_EQ(lines(ThingHeader("  Tags tags{};\n  Part a{};\n  Part b{};\n  // +kubebuilder:validation:XValidation:rule=\"isIP(self)\"\n"
+                              "  // +kubebuilder:validation:XValidation:rule=\"self != 'x'\"\n  kube::String ip{};\n",
+                              "", types)),
+            "x.h:8:4: kind Thing: sets.contains(...) in a CEL rule\nx.h:10:4: kind Thing: cidr(...) in a CEL rule\n"
+            "x.h:19:6: kind Thing: isIP(...) in a CEL rule\n");
 }
 
 TEST(CrdTest, WarnsOfLargeOnes) {
@@ -320,22 +414,6 @@ TEST(CrdTest, IsTheSameInAnyOrderOfHeaders) {
   EXPECT_EQ(RunHeaders({a, b}).crds.at(0).ToYaml(), RunHeaders({b, a}).crds.at(0).ToYaml());
 }
 
-TEST(PluralTest, FollowsEnglish) {
-  EXPECT_EQ(PluralOf("Network"), "networks");
-  EXPECT_EQ(PluralOf("NetworkPolicy"), "networkpolicies");
-  EXPECT_EQ(PluralOf("Gateway"), "gateways");
-  EXPECT_EQ(PluralOf("Ingress"), "ingresses");
-  EXPECT_EQ(PluralOf("Index"), "indices");
-  EXPECT_EQ(PluralOf("Endpoints"), "endpoints");
-  EXPECT_EQ(PluralOf("Human"), "humans");
-  EXPECT_EQ(PluralOf("Metadata"), "metadata");
-  EXPECT_EQ(PluralOf("NodeStatus"), "nodestatuses");
-  EXPECT_EQ(PluralOf("Analysis"), "analyses");
-  EXPECT_EQ(PluralOf("ClusterDNS"), "clusterdnses");
-  EXPECT_EQ(PluralOf("Y"), "ys");
-  EXPECT_EQ(PluralOf("HTTPRoute"), "httproutes");
-}
-
 TEST(PathProblemTest, FollowsSchemas) {
   const Value schema =
       ParseJson(
@@ -348,6 +426,38 @@ TEST(PathProblemTest, FollowsSchemas) {
   }
   EXPECT_EQ(PathProblem(".spec.list[0].y", schema), ".spec.list[0] has no field y");
   EXPECT_EQ(PathProblem(".spex", schema), "there is no field spex");
+}
+
+// controller-gen compares pointers: limits that come from one type are one limit, equal ones of two fields are not.
+TEST(CrdTest, FieldsOfOneTypeInInlinedStructsAreJoined) {
+  const TestRun run = RunHeader(ThingHeader(R"(  kube::Box<Key> key{};
+  // +kubebuilder:validation:MaxLength=5
+  kube::String name{};
+  // +kube:inline
+  Common common{};
+)",
+                                            "", R"(struct Key {
+  // +kubebuilder:default=""
+  // +kubebuilder:validation:MaxLength=5
+  kube::String id{};
+
+  KUBE_TABLE(Key);
+};
+
+struct Common {
+  kube::Box<Key> key{};
+  // +kubebuilder:validation:MaxLength=5
+  kube::String name{};
+
+  KUBE_TABLE(Common);
+};
+
+)"));
+  EXPECT_EQ(run.text(), "");
+  ASSERT_EQ(run.crds.size(), 1U);
+  const Value& spec = run.crds[0].object["spec"]["versions"].list()[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+  EXPECT_EQ(ToJson(spec["key"]["properties"]["id"]), R"({"default":"","maxLength":5,"type":"string"})");
+  EXPECT_EQ(ToJson(spec["name"]), R"({"allOf":[{"maxLength":5},{"maxLength":5}],"type":"string"})");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "generate/comment_text.h"
@@ -249,9 +250,8 @@ void HeaderParser::Directive() {
   const std::string_view name = DirectiveName(token.text, rest);
   const bool last = Here(1).kind == TokenKind::kEnd;
   if (name == "include") {
-    const std::size_t end = rest.size() > 1 ? rest.find(rest[0] == '<' ? '>' : '"', 1) : std::string_view::npos;
-    if ((rest.starts_with('<') || rest.starts_with('"')) && end != std::string_view::npos) {
-      model_.files[file_].includes.emplace_back(rest.substr(1, end - 1));
+    if (const std::optional<std::string_view> included = IncludedName(token.text)) {
+      model_.files[file_].includes.emplace_back(*included);
     } else {
       Error(token, "#include of a macro; write the name of the header");
     }
@@ -458,7 +458,16 @@ void HeaderParser::FinishFile() {
 }
 
 void ReadHeader(const std::string& path, std::string_view text, const HeaderOptions& options, Model& model, Problems& problems) {
-  const TokenStream tokens = Tokenize(path, text, problems);
+  // Descriptions and values of markers go to manifests, which are UTF-8.
+  const std::size_t bad = FindNoText(text);
+  if (bad != std::string_view::npos) {
+    const std::string_view before = text.substr(0, bad);
+    const std::size_t line = before.rfind('\n');  // npos + 1 is 0
+    const Position at{std::make_shared<const std::string>(path), static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+                      static_cast<int>(bad - (line + 1)) + 1};
+    problems.Error(at, fmt::format("byte 0x{:02x}, which is no text; save the header as UTF-8", static_cast<unsigned char>(text[bad])));
+  }
+  const TokenStream tokens = Tokenize(path, bad == std::string_view::npos ? text : "", problems);
   model.files.push_back({.path = path, .given = options.given});
   HeaderParser(tokens, model.files.size() - 1, options, model, problems).Run();
 }

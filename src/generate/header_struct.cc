@@ -266,6 +266,8 @@ void HeaderParser::AddField(Struct& s, Field field, std::size_t first) {
   const Marker* json = field.Find("kube:json");
   field.json = json != nullptr ? json->value.string_value().str() : LowerCamel(field.name);
   if (json != nullptr && field.json.empty()) problems_.Error(json->at, "marker +kube:json: the name is empty");
+  if (json != nullptr && field.json.find('\0') != std::string::npos)
+    problems_.Error(json->at, "marker +kube:json: the name has a zero byte");
   if (field.inlined) field.json.clear();
   s.fields.push_back(std::move(field));
 }

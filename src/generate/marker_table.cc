@@ -45,7 +45,6 @@ constexpr ArgumentDefinition kExternalDocs[] = {{"url", A::kString, true}, {"des
 constexpr ArgumentDefinition kXValidation[] = {{"rule", A::kString, true}, {"message", A::kString},   {"messageExpression", A::kString},
                                                {"reason", A::kString},     {"fieldPath", A::kString}, {"optionalOldSelf", A::kBool}};
 
-constexpr unsigned kEverywhere = kInFile | kOnType | kOnField;
 constexpr unsigned kSchema = kOnType | kOnField;
 
 constexpr MarkerDefinition Empty(std::string_view name, unsigned places, std::string_view help) {
@@ -82,6 +81,7 @@ constexpr auto kMarkers = std::to_array<MarkerDefinition>({
     Empty("k8s:required", kOnField, "the field has to be there and must not be empty"),
     Empty("kube:inline", kOnField, "the fields of the struct are fields of this one"),
     One("kube:json", kOnField, A::kString, "the JSON name of the field"),
+    One("kube:schema", kSchema, A::kJson, "keys of the schema that no other marker sets, as a JSON object; null removes one"),
     Ignored("kubebuilder:ac:*"),
     One("kubebuilder:default", kOnField, A::kAny, "the server's default"),
     Named("kubebuilder:deprecatedversion", kOnKind, kDeprecated, "the server warns whoever uses this version"),
@@ -92,7 +92,7 @@ constexpr auto kMarkers = std::to_array<MarkerDefinition>({
     One("kubebuilder:object:root", kOnType, A::kBool, "false: a struct with ObjectMeta that is no kind"),
     Named("kubebuilder:printcolumn", kOnKind, kPrintColumn, "a column of kubectl get", true),
     Empty("kubebuilder:pruning:PreserveUnknownFields", kSchema, "unknown fields are stored"),
-    Named("kubebuilder:rbac", kEverywhere, kRbac, "a rule of the program's role", true),
+    Named("kubebuilder:rbac", kEverywhere | kInSource, kRbac, "a rule of the program's role", true),
     Named("kubebuilder:resource", kOnKind, kResource, "names and scope of the resource"),
     Named("kubebuilder:selectablefield", kOnKind, kSelectable, "a field for field selectors", true),
     Empty("kubebuilder:skip", kInFile, "the file has no kinds"),
@@ -129,8 +129,8 @@ constexpr auto kMarkers = std::to_array<MarkerDefinition>({
     Validation("kubebuilder:validation:XIntOrString", A::kNone, "an integer or a string"),
     Validation("kubebuilder:validation:XPreserveUnknownFields", A::kNone, "unknown fields are stored"),
     MarkerDefinition{"kubebuilder:validation:XValidation", kSchema, F::kNamed, A::kNone, kXValidation, true, true, "a CEL rule"},
-    Named("kubebuilder:webhook", kEverywhere, kWebhook, "an admission webhook of the program", true),
-    Named("kubebuilder:webhookconfiguration", kEverywhere, kWebhookConfiguration, "the name of a webhook configuration", true),
+    Named("kubebuilder:webhook", kEverywhere | kInSource, kWebhook, "an admission webhook of the program", true),
+    Named("kubebuilder:webhookconfiguration", kEverywhere | kInSource, kWebhookConfiguration, "the name of a webhook configuration", true),
     One("listMapKey", kSchema, A::kString, "a key of a list of type map", true),
     One("listType", kSchema, A::kString, "how the list is merged: atomic, set or map"),
     One("mapType", kSchema, A::kString, "how the map is merged: granular or atomic"),

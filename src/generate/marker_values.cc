@@ -1,8 +1,11 @@
 #include "generate/marker_values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
+#include "codec/utf8.h"
 #include "kube/codec/json.h"
 
 namespace kube::generate {
@@ -117,7 +120,7 @@ bool Unquote(std::string_view quoted, std::string& out) {
         return false;
     }
   }
-  return true;
+  return internal::ValidUtf8(out);  // \xe9 alone, and halves of surrogates, are none
 }
 
 }  // namespace
@@ -221,7 +224,7 @@ Value MarkerScanner::ReadString(bool in_map) {
     if (end == kEnd) return Fail("string without a closing " + std::string(1, first) + " on the line of the marker");
     std::string out;
     if (!Unquote(text_.substr(at_, end - at_), out))
-      return Fail("string with an escape that Go does not know; write it between backquotes");
+      return Fail("string with an escape that Go does not know, or that makes no character; write it between backquotes");
     at_ = end;
     return Value(out);
   }
@@ -267,10 +270,16 @@ Value MarkerScanner::ReadBool() {
   return Value(word == "true");
 }
 
-Value MarkerScanner::ReadList(ArgumentType item) {
+Value MarkerScanner::ReadList(ArgumentType item, bool alike) {
   if (++depth_ > kMostDepth) return Fail("lists nested too deeply");
   Value out = Value::Array();
-  auto read = [&] { return item == ArgumentType::kAny ? ReadAny(true) : Read(item); };
+  std::optional<Guess> first;
+  auto read = [&] {
+    if (item != ArgumentType::kAny) return Read(item);
+    if (!alike) return ReadAny(true);
+    if (!first) first = GuessHere();
+    return ReadGuessed(*first);
+  };
   if (Skip('{')) {
     while (error_.empty() && Peek() != '}') {
       out.MutableList().push_back(read());
@@ -349,12 +358,13 @@ MarkerScanner::Guess MarkerScanner::GuessHere() const {
     const std::string_view word = text_.substr(at, TokenEnd(at) - at);
     if (word == "true" || word == "false") return Guess::kBool;
   }
-  // Numbers end where the value does: 100Mi and 2024-01-15 are strings. So is 087, which Go takes for a wrong octal number.
+  // Numbers end where the value does: 100Mi and 2024-01-15 are strings. So is 087, which Go takes for a wrong octal number; 077 is 77.
   const std::size_t end = NumberEnd(text_, at);
   if (end != at) {
     const std::string_view number = text_.substr(at, end - at);
     const std::string_view digits = number.starts_with('-') ? number.substr(1) : number;
-    const bool octal = digits.size() > 1 && digits[0] == '0' && IsDigit(digits[1]);
+    const bool octal = digits.size() > 1 && digits[0] == '0' && std::all_of(digits.begin(), digits.end(), &IsDigit) &&
+                       digits.find_first_of("89") != std::string_view::npos;
     const std::size_t next = SkipSpaces(text_, end);
     const bool ends = next >= text_.size() || text_[next] == ',' || text_[next] == ';' || text_[next] == '}';
     if (ends && !octal) return Guess::kNumber;
@@ -371,7 +381,7 @@ Value MarkerScanner::ReadGuessed(Guess guess) {
     case Guess::kBool:
       return ReadBool();
     case Guess::kList:
-      return ReadList(ArgumentType::kAny);
+      return ReadList(ArgumentType::kAny, true);
     case Guess::kMap:
       return ReadMap();
   }
@@ -380,7 +390,7 @@ Value MarkerScanner::ReadGuessed(Guess guess) {
 
 Value MarkerScanner::ReadAny(bool in_list) {
   if (!error_.empty()) return {};
-  if (!in_list && depth_ == 0 && IsLegacyList()) return ReadList(ArgumentType::kAny);
+  if (!in_list && depth_ == 0 && IsLegacyList()) return ReadList(ArgumentType::kAny, true);
   return ReadGuessed(GuessHere());
 }
 

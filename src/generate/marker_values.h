@@ -34,7 +34,8 @@ class MarkerScanner {
   Value ReadString(bool in_map);
   Value ReadNumber(bool integer);
   Value ReadBool();
-  Value ReadList(ArgumentType item);
+  // `alike`: all items have the type of the first one, as in a value whose type is guessed.
+  Value ReadList(ArgumentType item, bool alike = false);
   Value ReadMap();
   Value ReadAny(bool in_list);
   Value ReadGuessed(Guess guess);

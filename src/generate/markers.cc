@@ -8,6 +8,7 @@
 
 #include "config/suggest.h"
 #include "generate/marker_values.h"
+#include "generate/tokens.h"
 
 namespace kube::generate {
 namespace {
@@ -33,6 +34,8 @@ Parts Split(std::string_view text) {
   out.has_value = equals != std::string_view::npos;
   std::string head(text.substr(0, equals));
   while (!head.empty() && (head.back() == ' ' || head.back() == '\t')) head.pop_back();
+  // +a:b:=value is another way to write +a:b=value.
+  if (out.has_value && head.ends_with(':')) head.pop_back();
   out.rest = out.has_value ? std::string(text.substr(equals + 1)) : "";
   auto name = [&](std::string full) {
     out.shown = full;
@@ -94,7 +97,16 @@ std::string SuggestionFor(std::string_view name) {
 
 void ReportUnknown(const Parts& parts, const Position& at, const MarkerOptions& options, Problems& problems) {
   // Those that are not shown need none.
-  const std::string suggestion = problems.error_count() < kMostProblems ? SuggestionFor(parts.shown) : "";
+  std::string suggestion;
+  if (problems.error_count() < kMostProblems) {
+    suggestion = SuggestionFor(parts.shown);
+    // Or the last part is an argument: +kubebuilder:rabc:groups=apps.
+    if (suggestion.empty() && parts.has_value) {
+      const std::string stem = SuggestionFor(std::string_view(parts.shown).substr(0, parts.shown.rfind(':')));
+      const MarkerDefinition* meant = FindMarker(stem);
+      if (meant != nullptr && meant->form == MarkerForm::kNamed) suggestion = stem;
+    }
+  }
   // Other tools have markers too. What looks like one of ours is a misspelling.
   if (!IsOurs(parts.shown) && (suggestion.empty() || parts.shown.size() < 5)) return;
   // An argument that the marker does not have: +kubebuilder:resource:plural=x.
@@ -103,7 +115,7 @@ void ReportUnknown(const Parts& parts, const Position& at, const MarkerOptions& 
   if (!suggestion.empty())
     text += fmt::format("; did you mean +{}?", suggestion);
   else if (colon != std::string::npos)
-    text += "; see the table of markers in docs/own-kinds.md";
+    text += "; see the table of markers in docs/markers.md";
   if (options.lenient) {
     problems.Warning(at, std::move(text));
   } else {
@@ -164,6 +176,11 @@ std::optional<Marker> ParseMarker(std::string_view text, const Position& at, uns
   const MarkerDefinition& definition = *parts.definition;
   if (definition.form == MarkerForm::kIgnored) return std::nullopt;
   const unsigned places = parts.items ? definition.places & ~unsigned{kInFile | kOnKind | kOnStruct} : definition.places;
+  // Headers were checked as a whole; other sources may have any bytes.
+  if (FindNoText(text) != std::string_view::npos) {
+    problems.Error(at, fmt::format("marker +{}: a byte that is no text; save the file as UTF-8", parts.shown));
+    return std::nullopt;
+  }
   if ((places & place) == 0) {
     problems.Error(at, fmt::format("marker +{} does not belong here; write it above {}", parts.shown,
                                    (places & ~unsigned{kInFile}) == 0 ? "the first declaration of the file, in a comment of its own"

@@ -26,7 +26,9 @@ enum Place : unsigned {
   kOnStruct = 4,
   kOnAlias = 8,
   kOnField = 16,
+  kInSource = 32,  // in any C++ file of the program: source_reader.h
   kOnType = kOnKind | kOnStruct | kOnAlias,
+  kEverywhere = kInFile | kOnType | kOnField,
 };
 // "a field", "a kind", "the file (in a comment of its own, above the first declaration)".
 std::string NamePlaces(unsigned places);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 
 #include "generate/generate_test_util.h"
@@ -26,7 +27,12 @@ std::string HeaderWith(const Row& row, std::string_view marker) {
   const std::string field = std::string(row.type.empty() ? "kube::String" : row.type) + " a{};";
   const std::string other = "  kube::String b{};\n";
   if (row.place == kOnField) return ThingHeader("  " + line + "  " + field + "\n" + other);
-  if (row.place == kOnKind) return ThingHeader("  " + field + "\n" + other, line);
+  if (row.place == kOnKind) {
+    std::string header = ThingHeader("  " + field + "\n" + other, line,
+                                     "struct ThingStatus {\n  std::int32_t replicas{};\n\n  KUBE_TABLE(ThingStatus);\n};\n\n");
+    const std::string spec = "  ThingSpec spec{};\n";
+    return header.insert(header.find(spec) + spec.size(), "  ThingStatus status{};\n");
+  }
   if (row.place == kOnStruct) return ThingHeader("  " + field + "\n" + other, "", line);
   if (row.place == kOnAlias) {
     return ThingHeader("  Name a{};\n" + other, "",
@@ -87,14 +93,15 @@ const Row kRows[] = {
      "marker +kubebuilder:selectablefield: JSONPath=spec.a: a path begins with a dot: .spec.name"},
     {"kubebuilder:storageversion", kOnKind, "", "+kubebuilder:storageversion", "+kubebuilder:storageVersion",
      "unknown marker +kubebuilder:storageVersion; did you mean +kubebuilder:storageversion?"},
-    {"kubebuilder:subresource:scale", kOnKind, "", "+kubebuilder:subresource:status", "+kubebuilder:subresource:scale:specpath=.spec.a",
+    {"kubebuilder:subresource:scale", kOnKind, "std::int32_t",
+     "+kubebuilder:subresource:scale:specpath=.spec.a,statuspath=.status.replicas", "+kubebuilder:subresource:scale:specpath=.spec.a",
      "marker +kubebuilder:subresource:scale: argument statuspath is missing"},
     {"kubebuilder:subresource:status", kOnKind, "", "+kubebuilder:subresource:status", "+kubebuilder:subresource:statu",
      "unknown marker +kubebuilder:subresource:statu; did you mean +kubebuilder:subresource:status?"},
     {"kubebuilder:title", kOnField, "", "+kubebuilder:title=\"A title\"", "+kubebuilder:titel=x",
      "unknown marker +kubebuilder:titel; did you mean +kubebuilder:title?"},
-    {"kubebuilder:unservedversion", kOnKind, "", "+kubebuilder:storageversion", "+kubebuilder:unservedversion",
-     "kind Thing is served in no version; leave one +kubebuilder:unservedversion out"},
+    {"kubebuilder:unservedversion", kOnKind, "", "+kubebuilder:unservedversion\n// +kubebuilder:skipversion",
+     "+kubebuilder:unservedversion", "kind Thing is served in no version; leave one +kubebuilder:unservedversion out"},
     {"kubebuilder:validation:AtLeastOneOf", kOnStruct, "", "+kubebuilder:validation:AtLeastOneOf=a;b",
      "+kubebuilder:validation:AtLeastOneOf=a;c", "marker +kubebuilder:validation:AtLeastOneOf: ThingSpec has no field c"},
     {"kubebuilder:validation:AtMostOneOf", kOnStruct, "", "+kubebuilder:validation:AtMostOneOf={a,b}",
@@ -119,19 +126,20 @@ const Row kRows[] = {
      "marker +kubebuilder:validation:Format: unexpected ,b behind the value; quote strings that have a comma or a semicolon"},
     {"kubebuilder:validation:MaxItems", kOnField, "kube::List<bool>", "+kubebuilder:validation:MaxItems=5",
      "+kubebuilder:validation:MaxItems=x", "marker +kubebuilder:validation:MaxItems: expected an integer"},
-    {"kubebuilder:validation:MaxLength", kOnField, "std::int32_t", "+kubebuilder:validation:Minimum=0",
-     "+kubebuilder:validation:MaxLength=5", "marker +kubebuilder:validation:MaxLength needs a string; the type is integer"},
+    {"kubebuilder:validation:MaxLength", kOnField, "", "+kubebuilder:validation:MaxLength=5", "+kubebuilder:validation:MaxLength=five",
+     "marker +kubebuilder:validation:MaxLength: expected an integer"},
     {"kubebuilder:validation:MaxProperties", kOnField, "kube::Map<bool>", "+kubebuilder:validation:MaxProperties=5",
-     "+kubebuilder:validation:MaxItems=5", "marker +kubebuilder:validation:MaxItems needs a list; the type is object"},
+     "+kubebuilder:validation:MaxProperties=0.5", "marker +kubebuilder:validation:MaxProperties: expected an integer"},
     {"kubebuilder:validation:Maximum", kOnField, "std::optional<std::int64_t>", "+kubebuilder:validation:Maximum=1e3",
      "+kubebuilder:validation:Maximum=5x",
      "marker +kubebuilder:validation:Maximum: unexpected x behind the value; quote strings that have a comma or a semicolon"},
     {"kubebuilder:validation:MinItems", kOnField, "kube::List<bool>", "+kubebuilder:validation:MinItems=1",
-     "+kubebuilder:validation:MinLength=1", "marker +kubebuilder:validation:MinLength needs a string; the type is array"},
-    {"kubebuilder:validation:MinLength", kOnAlias, "", "+kubebuilder:validation:MinLength=1", "+kubebuilder:validation:Minimum=1",
-     "marker +kubebuilder:validation:Minimum needs a number; the type is string"},
-    {"kubebuilder:validation:MinProperties", kOnStruct, "", "+kubebuilder:validation:MinProperties=1", "+kubebuilder:validation:Pattern=x",
-     "marker +kubebuilder:validation:Pattern needs a string; the type is object"},
+     "+kubebuilder:validation:MinItems",
+     "marker +kubebuilder:validation:MinItems: a value is missing; write +kubebuilder:validation:MinItems=... with an integer"},
+    {"kubebuilder:validation:MinLength", kOnAlias, "", "+kubebuilder:validation:MinLength=1", "+kubebuilder:validation:MinLength=\"1\"",
+     "marker +kubebuilder:validation:MinLength: expected an integer"},
+    {"kubebuilder:validation:MinProperties", kOnStruct, "", "+kubebuilder:validation:MinProperties=1",
+     "+kubebuilder:validation:MinProperties=x", "marker +kubebuilder:validation:MinProperties: expected an integer"},
     {"kubebuilder:validation:Minimum", kOnField, "std::int32_t", "+kubebuilder:validation:Minimum=-1",
      "+kubebuilder:validation:Minimum=0.5", "marker +kubebuilder:validation:Minimum: 0.5 is no integer, but the type is"},
     {"kubebuilder:validation:MultipleOf", kOnField, "std::int32_t", "+kubebuilder:validation:MultipleOf=5",
@@ -140,6 +148,8 @@ const Row kRows[] = {
      "unknown marker +kubebuilder:validation:optional; did you mean +kubebuilder:validation:Optional?"},
     {"kubebuilder:validation:Pattern", kOnField, "", "+kubebuilder:validation:Pattern=`^a,b;c$`", "+kubebuilder:validation:Pattern=`a",
      "marker +kubebuilder:validation:Pattern: string without a closing ` on the line of the marker"},
+    {"kube:schema", kOnField, "", "+kube:schema={\"oneOf\":[{\"format\":\"ipv4\"},{\"format\":\"ipv6\"}],\"type\":\"string\"}",
+     "+kube:schema=[]", "marker +kube:schema: expected a JSON object, such as {\"minLength\": 1}"},
     {"kubebuilder:validation:Required", kOnField, "", "+kubebuilder:validation:Required", "+kubebuilder:Required",
      "unknown marker +kubebuilder:Required; did you mean +kubebuilder:validation:Required?"},
     {"kubebuilder:validation:Schemaless", kOnField, "", "+kubebuilder:validation:Schemaless\n// +kubebuilder:pruning:PreserveUnknownFields",
@@ -156,10 +166,10 @@ const Row kRows[] = {
      "+kubebuilder:validation:IntOrString",
      "unknown marker +kubebuilder:validation:IntOrString; did you mean +kubebuilder:validation:XIntOrString?"},
     {"kubebuilder:validation:XPreserveUnknownFields", kOnField, "kube::RawJson", "+kubebuilder:validation:XPreserveUnknownFields",
-     "+kubebuilder:validation:PreserveUnknownFields",
-     "unknown marker +kubebuilder:validation:PreserveUnknownFields; did you mean +kubebuilder:pruning:PreserveUnknownFields?"},
+     "+kubebuilder:validation:XPreserveUnknownFields=no",
+     "marker +kubebuilder:validation:XPreserveUnknownFields: it has no value; leave out what follows the name"},
     {"kubebuilder:validation:XValidation", kOnField, "",
-     "+kubebuilder:validation:XValidation:rule=\"self != 'x'\",message=\"no x, please\",reason=FieldValueInvalid,fieldPath=.a",
+     "+kubebuilder:validation:XValidation:rule=\"self != 'x'\",message=\"no x, please\",reason=FieldValueInvalid",
      "+kubebuilder:validation:XValidation:rule=\"self != 'x'\",reason=Because",
      "marker +kubebuilder:validation:XValidation: reason Because; write one of FieldValueRequired, FieldValueInvalid, FieldValueForbidden, "
      "FieldValueDuplicate"},
@@ -188,6 +198,31 @@ const Row kRows[] = {
     {"required", kOnField, "", "+required", "+requird", "unknown marker +requird; did you mean +required?"},
     {"structType", kOnField, "kube::core::v1::LocalObjectReference", "+structType=atomic", "+structType=map",
      "marker +structType: no struct type map; write granular or atomic"},
+    {"", kOnField, "", "+kube:json=\"a b\"", "+kube:json=\"a\\x00b\"", "marker +kube:json: the name has a zero byte"},
+    {"", kOnField, "", "+kubebuilder:default:=\"x\"", "+kubebuilder:default:=5",
+     "marker +kubebuilder:default: 5 is an integer, which field a of type kube::String cannot hold"},
+    {"", kOnField, "kube::Duration", "+kubebuilder:default=\"1h30m\"", "+kubebuilder:default=soon",
+     "marker +kubebuilder:default: \"soon\" is a string, which field a of type kube::Duration cannot hold"},
+    {"", kOnField, "", "+kubebuilder:title=\"\\u00e9\"", "+kubebuilder:title=\"\\xe9\"",
+     "marker +kubebuilder:title: string with an escape that Go does not know, or that makes no character; write it between backquotes"},
+    {"", kOnField, "", "+kubebuilder:title=\"\\xc3\\xa9\"", "+kubebuilder:title=\"\\ud83d\"",
+     "marker +kubebuilder:title: string with an escape that Go does not know, or that makes no character; write it between backquotes"},
+    {"", kOnStruct, "", "+kubebuilder:validation:AtMostOneOf=a;b", "+kubebuilder:validation:AtMostOneOf={}",
+     "marker +kubebuilder:validation:AtMostOneOf: no fields; write +kubebuilder:validation:AtMostOneOf=a;b"},
+    {"", kOnStruct, "", "+kubebuilder:validation:XValidation:rule=\"true\",fieldPath=.a",
+     "+kubebuilder:validation:XValidation:rule=\"true\",fieldPath=.c",
+     "field spec of Thing: marker +kubebuilder:validation:XValidation: a server would refuse the CRD: "
+     "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].fieldPath: Invalid value: \".c\": must be a valid path; "
+     "change this marker, or leave it out"},
+    {"", kOnKind, "", "+kubebuilder:metadata:annotations=\"A.example.com/b=any value\"", "+kubebuilder:metadata:annotations=\"a b=c\"",
+     "marker +kubebuilder:metadata: a server would refuse the CRD: metadata.annotations: a b: name part must consist of alphanumeric "
+     "characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "
+     "regex "
+     "used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+    {"", kOnKind, "", "+kubebuilder:metadata:labels=\"a=\"", "+kubebuilder:metadata:labels=\"a=b c\"",
+     "marker +kubebuilder:metadata: a server would refuse the CRD: metadata.labels: value of a: a valid label must be an empty string or "
+     "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or "
+     "'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
     // Places.
     {"", kOnField, "", "+optional", "+kubebuilder:storageversion",
      "marker +kubebuilder:storageversion does not belong here; write it above a kind (a struct with kube::meta::v1::ObjectMeta metadata)"},
@@ -198,6 +233,17 @@ const Row kRows[] = {
     {"", kOnField, "", "+optional", "+k8s:enum", "marker +k8s:enum does not belong here; write it above an alias"},
     {"", kOnField, "", "+optional", "+kubebuilder:validation:ExactlyOneOf=a",
      "marker +kubebuilder:validation:ExactlyOneOf does not belong here; write it above a struct"},
+    // Types.
+    {"", kOnField, "std::int32_t", "+optional", "+kubebuilder:validation:MaxLength=5",
+     "marker +kubebuilder:validation:MaxLength needs a string; the type is integer"},
+    {"", kOnField, "kube::Map<bool>", "+optional", "+kubebuilder:validation:MaxItems=5",
+     "marker +kubebuilder:validation:MaxItems needs a list; the type is object"},
+    {"", kOnField, "kube::List<bool>", "+optional", "+kubebuilder:validation:MinLength=1",
+     "marker +kubebuilder:validation:MinLength needs a string; the type is array"},
+    {"", kOnAlias, "", "+kubebuilder:validation:MinLength=1", "+kubebuilder:validation:Minimum=1",
+     "marker +kubebuilder:validation:Minimum needs a number; the type is string"},
+    {"", kOnStruct, "", "+kubebuilder:title=x", "+kubebuilder:validation:Pattern=x",
+     "marker +kubebuilder:validation:Pattern needs a string; the type is object"},
     // Items.
     {"", kOnField, "kube::List<kube::String>", "+kubebuilder:validation:items:MaxLength=5", "+kubebuilder:validation:items:Maximum=5",
      "marker +kubebuilder:validation:Maximum needs a number; the type is string"},
@@ -221,20 +267,76 @@ TEST(MarkersTest, EachIsAcceptedOnceAndRefusedOnce) {
   }
 }
 
-TEST(MarkersTest, NoneIsForgotten) {
-  std::set<std::string_view> tested;
-  for (const Row& row : kRows) tested.insert(row.marker);
+// Whether a line of the text is this marker, with or without arguments.
+bool Uses(std::string_view text, std::string_view marker) {
+  const std::string line = "+" + std::string(marker);
+  for (std::size_t at = 0; (at = text.find(line, at)) != std::string_view::npos; ++at) {
+    const char next = at + line.size() < text.size() ? text[at + line.size()] : '\n';
+    if (next == '\n' || next == '=' || next == ':') return true;
+  }
+  return false;
+}
+
+TEST(MarkersTest, EachHasARowThatUsesItAndOneThatMisusesIt) {
+  std::set<std::string_view> used, misused;
+  for (const Row& row : kRows) {
+    if (Uses(HeaderWith(row, row.good), row.marker)) used.insert(row.marker);
+    // A misspelt marker is misused, too, if it is the one that the error suggests.
+    if (Uses(row.bad, row.marker) || row.error.ends_with("did you mean +" + std::string(row.marker) + "?")) misused.insert(row.marker);
+  }
   for (const MarkerDefinition& marker : AllMarkers()) {
     EXPECT_FALSE(marker.help.empty()) << marker.name;
     if (marker.form == MarkerForm::kIgnored) continue;
-    EXPECT_TRUE(tested.contains(marker.name)) << marker.name;
+    EXPECT_TRUE(used.contains(marker.name)) << marker.name << " has no row that uses it";
+    EXPECT_TRUE(misused.contains(marker.name)) << marker.name << " has no row that misuses it";
+  }
+}
+
+// The reference page: a row for each marker, `| `NAME` | MEANING | `EXAMPLE` |`.
+TEST(MarkersTest, EachStandsInTheDocsWithAnExample) {
+  std::ifstream page("docs/markers.md");
+  ASSERT_TRUE(page) << "tests run in the folder of the sources";
+  std::set<std::string> documented;
+  for (std::string line; std::getline(page, line);) {
+    const std::size_t end = line.find("` | "), example = line.find(" | `+");
+    if (!line.starts_with("| `") || end == std::string::npos || example == std::string::npos) continue;
+    const std::string name = line.substr(3, end - 3);
+    const std::string text = line.substr(example + 4, line.rfind('`') - example - 4);
+    SCOPED_TRACE(line);
+    const MarkerDefinition* marker = FindMarker(name);
+    if (marker == nullptr) {
+      ADD_FAILURE() << "no such marker";
+      continue;
+    }
+    Problems problems;
+    const std::optional<Marker> read = ParseMarker(text, {}, marker->places & ~(marker->places - 1), {}, problems);
+    EXPECT_EQ(read ? read->name : "", name);
+    EXPECT_TRUE(problems.Sorted().empty());
+    EXPECT_TRUE(documented.insert(name).second) << "stands twice";
+  }
+  for (const MarkerDefinition& marker : AllMarkers()) {
+    if (marker.form == MarkerForm::kIgnored) continue;
+    EXPECT_TRUE(documented.contains(std::string(marker.name))) << marker.name << " is not in docs/markers.md";
+  }
+}
+
+// Those without effect take any arguments, anywhere.
+TEST(MarkersTest, IgnoredOnesAreAccepted) {
+  for (const MarkerDefinition& marker : AllMarkers()) {
+    if (marker.form != MarkerForm::kIgnored) continue;
+    std::string line = "+" + std::string(marker.name);
+    if (line.ends_with('*')) line.back() = 'x';
+    for (unsigned place : {kInFile, kOnKind, kOnStruct, kOnAlias, kOnField}) {
+      const Row row{marker.name, place, "", "", "", ""};
+      for (const char* arguments : {"", "=true"}) EXPECT_EQ(RunHeader(HeaderWith(row, line + arguments)).text(), "") << line;
+    }
   }
 }
 
 TEST(MarkersTest, LenientRunsWarn) {
   const TestRun run =
       ReadOnly("struct S {\n  // +kubebuilder:nonsense\n  bool a{};\n  KUBE_TABLE(S);\n};\n", {.markers = {.lenient = true}});
-  EXPECT_EQ(run.text(), "x.h:2:6: warning: unknown marker +kubebuilder:nonsense; see the table of markers in docs/own-kinds.md\n");
+  EXPECT_EQ(run.text(), "x.h:2:6: warning: unknown marker +kubebuilder:nonsense; see the table of markers in docs/markers.md\n");
 }
 
 TEST(MarkersTest, OtherToolsHaveMarkersToo) {
@@ -265,6 +367,13 @@ TEST(MarkerValuesTest, GuessesTypesAsControllerGenDoes) {
       {"100Mi", "\"100Mi\""},
       {"2024-01-15", "\"2024-01-15\""},
       {"087", "\"087\""},
+      {"0755", "755"},
+      {"08.5", "8.5"},
+      {"a;1;true", "[\"a\",\"1\",\"true\"]"},
+      {"{v1, 2, {x: 1}}", "[\"v1\",\"2\",\"{x: 1\"] rest: }"},
+      {"{1,a}", "error: expected a number"},
+      {"{{a,1},{2,b}}", "error: expected a number"},
+      {"{x: {a,1}, y: {1,2}}", "{\"x\":[\"a\",\"1\"],\"y\":[1,2]}"},
       {"some words", "\"some words\""},
       {"a;b", "[\"a\",\"b\"]"},
       {"1;2", "[1,2]"},

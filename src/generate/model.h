@@ -1,4 +1,4 @@
-// The model in the middle of the generator: front ends (C++ headers today) fill it, back ends (field tables, CRDs) read it.
+// The model in the middle: front ends (C++ headers, CRDs, OpenAPI, Go) fill it, back ends (tables, headers, CRDs, samples, docs) read it.
 //
 //   Model model;
 //   Problems problems;
@@ -127,6 +127,7 @@ struct File {
   bool skip = false;              // +kubebuilder:skip: no kinds
   bool required_default = false;  // +kubebuilder:validation:Required: fields are required unless +optional
   bool given = true;              // false for a header that another one includes: it is read for its types only
+  bool source = false;            // C++ of the program, of which only markers are read: source_reader.h
   std::vector<std::string> includes;
   std::vector<Marker> markers;
 };

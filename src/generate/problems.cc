@@ -25,10 +25,8 @@ namespace {
 // Texts quote the input, which may be anything.
 std::string Printable(std::string text) {
   constexpr std::size_t kMostBytes = 1000;
-  if (text.size() > kMostBytes) {
-    text.resize(kMostBytes);
-    text += "...";
-  }
+  constexpr std::size_t kEnd = 250;  // where the remedy stands
+  if (text.size() > kMostBytes) text.replace(kMostBytes - kEnd, text.size() - kMostBytes, " ... ");
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }

@@ -245,6 +245,29 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"// +optional\n// +optional\nbool a{};", "x.h:3:4: marker +optional stands twice; the first one is in line 2"},
         Refused{"bool a{};\n// +optional", "x.h:3:4: marker +optional does not belong here; write it above a field"}));
 
+TEST(HeaderReaderTest, HeadersAreUtf8) {
+  const std::string s = InStruct("  // \xc3\xa4 is one character.\n  kube::String a{};\n");
+  EXPECT_EQ(ReadOnly("\xef\xbb\xbf" + s).text(), "");
+  EXPECT_EQ(ReadOnly("// x\n\n// caf\xe9\n" + s).text(), "x.h:3:7: byte 0xe9, which is no text; save the header as UTF-8\n");
+  EXPECT_EQ(ReadOnly(s + std::string("// a\0b\n", 7)).problems.Sorted().at(0).text,
+            "byte 0x00, which is no text; save the header as UTF-8");
+  EXPECT_EQ(ReadOnly(std::string("\xff\xfes\0t\0", 6)).text(), "x.h:1:1: byte 0xff, which is no text; save the header as UTF-8\n");
+}
+
+TEST(HeaderReaderTest, LinesOfCommentsEndWithTheLine) {
+  EXPECT_EQ(ReadOnly("// one \\\n" + InStruct("  kube::String a{};\n")).text(),
+            "x.h:1:8: backslash that makes the next line a part of this comment; write something behind it, or leave it out\n");
+  EXPECT_EQ(ReadOnly("// one \\\r\n" + InStruct("  kube::String a{};\n")).problems.Sorted().size(), 1U);
+  EXPECT_EQ(ReadOnly(InStruct("  kube::String a{};\n") + "// the last line \\").text(), "");
+}
+
+TEST(HeaderReaderTest, LongErrorsKeepTheirRemedy) {
+  const std::string text = ReadOnly("struct S {\n  kube::String a = " + std::string(5000, '5') + ";\n  KUBE_TABLE(S);\n};\n").text();
+  EXPECT_LT(text.size(), 1100U);
+  EXPECT_THAT(text, testing::StartsWith("x.h:2:18: initialiser 555"));
+  EXPECT_THAT(text, testing::EndsWith("5` above it: the server sets defaults\n"));
+}
+
 TEST(HeaderReaderTest, ReportsAllErrorsOfAFile) {
   const TestRun run = ReadOnly("struct S {\n  std::string a{};\n  int b{};\n  kube::Strin c{};\n  KUBE_TABLE(S);\n};\nclass C {};\n");
   EXPECT_EQ(run.problems.error_count(), 4U);
@@ -300,7 +323,7 @@ std::string Description(std::string_view text) {
 }
 
 TEST(CommentTextTest, FollowsControllerGen) {
-  EXPECT_EQ(Description("// One\n// two.\n//\n//\n// Three."), "One\ntwo.\n\nThree.");
+  EXPECT_EQ(Description("// One\n// two.\n//\n//\n// Three."), "One\ntwo.\n\n\nThree.");  // Go makes one of both empty lines
   EXPECT_EQ(Description("//\n// One  \n//   indented\n//"), "One\n  indented");
   EXPECT_EQ(Description("// One\n// +optional\n// two"), "One\ntwo");
   EXPECT_EQ(Description("// One\n// TODO: not this\n// two\n// ---\n// nor this"), "One\ntwo");

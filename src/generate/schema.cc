@@ -108,7 +108,7 @@ Value SchemaMaker::TypeSchema(const Type& type, const Field& field) {
       if (under->form == TypeForm::kScalar && KnownSchema(under->Spelling()) == nullptr) {
         const Value& schema = Expanded(type.name);
         for (const char* key : {"type", "format"}) {
-          if (const Value* value = schema.Find(key)) out[key] = *value;
+          if (const Value* value = FindInParts(schema, key)) out[key] = *value;  // an alias may be one of an alias
         }
       }
       return out;
@@ -148,7 +148,8 @@ const Value& SchemaMaker::Expanded(const std::string& name) {
   Expand(schema, model_.FindStruct(name));
   open_.pop_back();
   const std::size_t nodes = std::exchange(nodes_, outer_nodes);
-  return expanded_.emplace(name, Named{std::move(schema), nodes}).first->second.schema;
+  // Copied and not moved: copies of what was written share their parts, by which the same part is recognised when schemas are joined.
+  return expanded_.emplace(name, Named{schema, nodes}).first->second.schema;
 }
 
 void SchemaMaker::Expand(Value& schema, const Struct* owner) {
@@ -241,6 +242,8 @@ Value SchemaMaker::FieldSchema(const Field& field) {
 void SchemaMaker::AddOneOfChecks(const Struct& s) {
   for (const Marker& marker : s.markers) {
     if (!marker.name.ends_with("OneOf")) continue;
+    if (marker.value.list().empty())
+      problems_.Error(marker.at, fmt::format("marker +{}: no fields; write +{}=a;b", marker.name, marker.name));
     for (const Value& name : marker.value.list()) {
       auto field = std::find_if(s.fields.begin(), s.fields.end(), [&](const Field& f) { return f.json == name.string_value().view(); });
       if (field == s.fields.end()) {
@@ -296,6 +299,12 @@ Value SchemaMaker::AliasSchema(const Alias& alias) {
   return out;
 }
 
+Value SchemaMaker::WholeSchema(const std::string& qualified) {
+  Value schema = Expanded(qualified);
+  FlattenAllOf(schema, at_, problems_);
+  return schema;
+}
+
 Value SchemaMaker::KindSchema(const Struct& kind) {
   at_ = kind.at;
   Value schema = Expanded(kind.qualified);
@@ -303,7 +312,14 @@ Value SchemaMaker::KindSchema(const Struct& kind) {
   const Value text = Value::Object({{"type", "string"}});
   schema["properties"]["apiVersion"] = text;
   schema["properties"]["kind"] = text;
-  schema["properties"]["metadata"] = Value::Object({{"type", "object"}});
+  Value metadata = Value::Object({{"type", "object"}});
+  // A schema may restrict the name.
+  for (const Field& field : kind.fields) {
+    const Marker* keys = field.json == "metadata" ? field.Find("kube:schema") : nullptr;
+    if (keys == nullptr) continue;
+    for (const auto& [key, value] : keys->value.object()) metadata[key] = value;
+  }
+  schema["properties"]["metadata"] = std::move(metadata);
   if (options_.max_description) TruncateDescriptions(schema, *options_.max_description);
   return schema;
 }

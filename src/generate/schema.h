@@ -27,6 +27,9 @@ struct SchemaOptions {
   std::optional<int> max_description;  // bytes of a description; 0 leaves all out
 };
 
+// Where a schema that is being made keeps what +kube:schema says.
+inline constexpr std::string_view kRawKeys = "$kube";
+
 class SchemaMaker {
  public:
   SchemaMaker(const Model& model, BuiltinTypes& builtins, const SchemaOptions& options, Problems& problems)
@@ -34,6 +37,8 @@ class SchemaMaker {
 
   // The whole schema of a kind, without references.
   Value KindSchema(const Struct& kind);
+  // The whole schema of a struct of the model or of kubexx, by its qualified name.
+  Value WholeSchema(const std::string& qualified);
 
  private:
   // A schema that may refer to others by "$ref".
@@ -50,12 +55,15 @@ class SchemaMaker {
   // `owner`: the struct whose schema it is, for the places of its fields.
   void Expand(Value& schema, const Struct* owner = nullptr);
 
+  // A key of the schema, or of what it joins: the field's own part comes last, and counts before the type's.
+  static const Value* FindInParts(const Value& schema, std::string_view key);
   // What a marker may be applied to: the type that a schema has in the end.
   std::string EffectiveType(const Value& schema);
   bool IsTextual(const Value& schema);
   void Apply(const std::vector<Marker>& markers, Value& schema, const Alias* alias);
   void ApplyOne(const Marker& marker, Value& schema, const Alias* alias);
   void ApplyNumber(const Marker& marker, std::string_view key, Value& schema);
+  void ApplyKeys(const Marker& marker, Value& schema);
   void ApplyRule(const Marker& marker, Value& schema);
   void ApplyEnum(const Alias* alias, const Marker& marker, Value& schema);
 
@@ -73,7 +81,10 @@ class SchemaMaker {
   Position at_;                    // of the field whose type is expanded
 };
 
-// Merges each schema's allOf into it, all the way down.
+// The order of the values of +k8s:enum: that of their JSON as Go writes it, where "a b" stands before "a".
+bool StandsBeforeInEnum(const std::string& a, const std::string& b);
+
+// Merges each schema's allOf into it, and sets the keys of +kube:schema, all the way down.
 void FlattenAllOf(Value& schema, const Position& at, Problems& problems);
 
 // Cuts descriptions at a sentence or word, as controller-gen does.

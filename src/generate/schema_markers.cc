@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 
 #include "generate/schema.h"
@@ -48,16 +47,21 @@ std::string Names(const Value& fields) {
 
 }  // namespace
 
+const Value* SchemaMaker::FindInParts(const Value& schema, std::string_view key) {
+  if (const Value* value = schema.Find(key)) return value;
+  const List<Value>& parts = schema["allOf"].list();
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    if (const Value* value = FindInParts(parts[i], key)) return value;
+  }
+  return nullptr;
+}
+
 std::string SchemaMaker::EffectiveType(const Value& schema) {
   if (const Value* type = schema.Find("type")) return type->string_value().str();
   const Value* ref = schema.Find("$ref");
   if (ref == nullptr) return "";
-  const Value& named = Expanded(ref->string_value().str());
-  if (const Value* type = named.Find("type")) return type->string_value().str();
-  for (const Value& part : named["allOf"].list()) {
-    if (const Value* type = part.Find("type")) return type->string_value().str();
-  }
-  return "";
+  const Value* type = FindInParts(Expanded(ref->string_value().str()), "type");
+  return type == nullptr ? "" : type->string_value().str();
 }
 
 bool SchemaMaker::IsTextual(const Value& schema) {
@@ -115,13 +119,30 @@ void SchemaMaker::ApplyRule(const Marker& marker, Value& schema) {
   schema["x-kubernetes-validations"].MutableList().push_back(std::move(rule));
 }
 
+bool StandsBeforeInEnum(const std::string& a, const std::string& b) {
+  const auto json = [](const std::string& text) {
+    std::string out;
+    for (const char c : ToJson(Value(text))) {
+      if (c == '<' || c == '>' || c == '&') {
+        out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+      } else {
+        out += c;
+      }
+    }
+    return out;
+  };
+  return json(a) < json(b);
+}
+
 void SchemaMaker::ApplyEnum(const Alias* alias, const Marker& marker, Value& schema) {
   if (alias == nullptr) return;
   if (EffectiveType(schema) != "string") {
     problems_.Error(marker.at, "marker +k8s:enum needs an alias of kube::String");
     return;
   }
-  std::set<std::string> values(alias->constants.begin(), alias->constants.end());
+  std::vector<std::string> values(alias->constants.begin(), alias->constants.end());
+  std::sort(values.begin(), values.end(), &StandsBeforeInEnum);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
   if (values.empty()) {
     problems_.Error(
         marker.at,
@@ -132,6 +153,15 @@ void SchemaMaker::ApplyEnum(const Alias* alias, const Marker& marker, Value& sch
   Value list = Value::Array();
   for (const std::string& value : values) list.MutableList().push_back(Value(value));
   schema["enum"] = std::move(list);
+}
+
+// Kept aside until all parts of the schema are joined, since what they mean depends on nothing else.
+void SchemaMaker::ApplyKeys(const Marker& marker, Value& schema) {
+  if (!marker.value.is_object()) {
+    problems_.Error(marker.at, "marker +kube:schema: expected a JSON object, such as {\"minLength\": 1}");
+    return;
+  }
+  for (const auto& [key, value] : marker.value.object()) schema[kRawKeys][key] = value;
 }
 
 void SchemaMaker::ApplyOne(const Marker& marker, Value& schema, const Alias* alias) {
@@ -147,6 +177,7 @@ void SchemaMaker::ApplyOne(const Marker& marker, Value& schema, const Alias* ali
   const bool object = EffectiveType(schema) == "object", array = EffectiveType(schema) == "array";
   const std::string text = marker.value.string_value().str();
 
+  if (marker.name == "kube:schema") return ApplyKeys(marker, schema);
   if (name == "Maximum" || name == "maximum") return ApplyNumber(marker, "maximum", schema);
   if (name == "Minimum" || name == "minimum") return ApplyNumber(marker, "minimum", schema);
   if (name == "MultipleOf") return ApplyNumber(marker, "multipleOf", schema);
@@ -167,7 +198,11 @@ void SchemaMaker::ApplyOne(const Marker& marker, Value& schema, const Alias* ali
   } else if (name == "Enum") {
     schema["enum"] = marker.value;
   } else if (name == "Format") {
-    schema["format"] = marker.value;
+    if (text.empty()) {
+      schema.MutableObject().Erase("format");
+    } else {
+      schema["format"] = marker.value;
+    }
   } else if (name == "Type") {
     if (!OneOf(text, {"string", "integer", "number", "boolean", "object", "array", ""})) {
       wrong(fmt::format(": no type {}; write string, integer, number, boolean, object or array", text));

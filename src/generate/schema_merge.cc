@@ -22,6 +22,12 @@ bool Contains(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// The same object or list, which two fields have from one type: controller-gen compares pointers, so none of its parts ends up in allOf.
+bool IsSame(const Value& a, const Value& b) {
+  return (a.is_object() && b.is_object() && a.object().SharesWith(b.object())) ||
+         (a.is_list() && b.is_list() && a.list().SharesWith(b.list()));
+}
+
 class Merger {
  public:
   Merger(const Position& at, Problems& problems) : at_(at), problems_(problems) {}
@@ -48,6 +54,17 @@ class Merger {
       }
       schema["properties"] = std::move(properties);
     }
+    if (const Value* found = schema.Find(kRawKeys)) {
+      const Value keys = *found;
+      schema.MutableObject().Erase(kRawKeys);
+      for (const auto& [key, value] : keys.object()) {
+        if (value.is_null()) {
+          schema.MutableObject().Erase(key);
+        } else {
+          schema[key] = value;
+        }
+      }
+    }
   }
 
  private:
@@ -61,7 +78,7 @@ class Merger {
       const Value* before = into.Find(key);
       if (before == nullptr) {
         into[key] = value;
-      } else if (key == "enum" || (Contains(kComparable, key) && *before == value)) {
+      } else if (key == "enum" || IsSame(*before, value) || (Contains(kComparable, key) && *before == value)) {
         // What the type allows is not widened by a field.
       } else if (!Resolve(into, key, *before, value)) {
         rest_into[key] = *before;
@@ -106,6 +123,9 @@ class Merger {
     } else if (key == "x-kubernetes-preserve-unknown-fields" || key == "x-kubernetes-map-type" || key == "x-kubernetes-list-type" ||
                key == "x-kubernetes-list-map-keys") {
       into[key] = value;
+    } else if (key == kRawKeys) {
+      for (const auto& [name, raw] : value.object()) before[name] = raw;
+      into[key] = std::move(before);
     } else if (key == "x-kubernetes-validations") {
       Value all = value;
       for (const Value& rule : before.list()) all.MutableList().push_back(rule);
@@ -122,9 +142,14 @@ class Merger {
 
 std::string Truncate(std::string_view text, std::size_t max) {
   if (text.size() <= max) return std::string(text);
+  // Never inside of a character.
+  while (max > 0 && (static_cast<unsigned char>(text[max]) & 0xc0) == 0x80) --max;
   text = text.substr(0, max);
-  if (const std::size_t end = text.find_last_of(".!?"); end != std::string_view::npos && end > 0)
-    return std::string(text.substr(0, end + 1));
+  std::size_t sentence = 0;
+  for (const std::string_view end : {".", "!", "?", "\u3002", "\uff01", "\uff1f", "\uff0e", "\uff61"}) {
+    if (const std::size_t at = text.rfind(end); at != std::string_view::npos && at > 0) sentence = std::max(sentence, at + end.size());
+  }
+  if (sentence > 0) return std::string(text.substr(0, sentence));
   if (const std::size_t end = text.find_last_of(" \t\n\v\f\r"); end != std::string_view::npos && end > 0)
     return std::string(text.substr(0, end)) + "...";
   return std::string(text) + "...";

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "codec/utf8.h"
+
 namespace kube::generate {
 namespace {
 
@@ -72,6 +74,10 @@ class Tokenizer {
     if (end == std::string_view::npos) end = text_.size();
     std::string_view text = text_.substr(at_, end - at_);
     if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+    if (text.ends_with('\\') && end < text_.size()) {
+      problems_.Error({out_.file, line_, Column(at_ + text.size() - 1)},
+                      "backslash that makes the next line a part of this comment; write something behind it, or leave it out");
+    }
     out_.comments.push_back({text, line_, Column(at_), line_, token_on_line_});
     at_ = end;
   }
@@ -198,6 +204,26 @@ TokenStream Tokenize(std::string path, std::string_view text, Problems& problems
   }
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   return Tokenizer(std::move(path), text, problems).Run();
+}
+
+std::size_t FindNoText(std::string_view text) {
+  const std::size_t zero = text.find('\0');
+  return internal::ValidUtf8(text) ? zero : internal::MaskUtf8(text, '\0').find('\0');
+}
+
+std::optional<std::string_view> IncludedName(std::string_view directive) {
+  const auto skip_blanks = [&] {
+    while (!directive.empty() && (directive.front() == ' ' || directive.front() == '\t')) directive.remove_prefix(1);
+  };
+  directive.remove_prefix(directive.starts_with('#') ? 1 : 0);
+  skip_blanks();
+  if (!directive.starts_with("include")) return std::nullopt;
+  directive.remove_prefix(std::string_view("include").size());
+  skip_blanks();
+  if (!directive.starts_with('<') && !directive.starts_with('"')) return std::nullopt;
+  const std::size_t end = directive.find(directive.front() == '<' ? '>' : '"', 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  return directive.substr(1, end - 1);
 }
 
 bool StringLiteralValue(std::string_view literal, std::string& out) {

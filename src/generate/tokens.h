@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,12 @@ struct TokenStream {
 };
 
 TokenStream Tokenize(std::string path, std::string_view text, Problems& problems);
+
+// Where `text` has a zero, or a byte that is not UTF-8; npos if it has none.
+std::size_t FindNoText(std::string_view text);
+
+// The name in `#include "name"` or `#include <name>`; nothing for other directives.
+std::optional<std::string_view> IncludedName(std::string_view directive);
 
 // The value of a string literal: escapes resolved, quotes and prefix gone. False if it has an escape that is not understood.
 bool StringLiteralValue(std::string_view literal, std::string& out);
