@@ -1,8 +1,8 @@
 # Installation: headers, libraries, programs, the CMake package `kubexx`, kubexx.pc and kubexx-testing.pc.
 #
 # Components of the package: `kubexx` (all rooms of production), `testing` (the test servers), and each room by its name. Components of the
-# installation (cmake --install --component): kubexx_runtime (programs, shared libraries), kubexx_dev (headers, static libraries, package files),
-# kubexx_testing (everything of the test servers, and the kubexx command, which runs them).
+# installation (cmake --install --component): kubexx_runtime (programs, shared libraries), kubexx_dev (headers, static libraries, package files,
+# the kubexx command), kubexx_testing (everything of the test servers; with shared libraries also the kubexx command, which links them).
 
 include(CMakePackageConfigHelpers)
 
@@ -55,9 +55,11 @@ endforeach()
 string(APPEND KUBEXX_PACKAGE_TABLE "set(_kubexx_kubexx_rooms ${_production_rooms})\nset(_kubexx_kubexx_third_party)\n")
 string(REPLACE ";" " " KUBEXX_PACKAGE_TABLE "${KUBEXX_PACKAGE_TABLE}")
 string(REPLACE ";" " " KUBEXX_PACKAGE_ROOMS "${_rooms}")
-configure_package_config_file(cmake/kubexxConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/kubexxConfig.cmake" INSTALL_DESTINATION "${_package_dir}")
+configure_package_config_file(cmake/kubexxConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/kubexxConfig.cmake" INSTALL_DESTINATION "${_package_dir}"
+  PATH_VARS CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/kubexxConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kubexxConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/kubexxConfigVersion.cmake" cmake/kubexxDependencies.cmake
+  cmake/kubexxGenerate.cmake cmake/kubexxProject.cmake
   DESTINATION "${_package_dir}" COMPONENT kubexx_dev)
 
 # kube_install_pc(<name> <description> <requires> <component> <rooms>...): a pkg-config file. Users stand before what they use, as a static link

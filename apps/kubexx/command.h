@@ -31,6 +31,7 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   bool out_is_terminal = false;
+  bool can_ask = false;  // a person reads `err` and answers at `in`
 };
 
 struct CommandInfo {
@@ -54,8 +55,12 @@ std::unique_ptr<Command> MakeControlPlaneCommand();
 std::unique_ptr<Command> MakeConvertCommand();
 std::unique_ptr<Command> MakeCrdCompatCommand();
 std::unique_ptr<Command> MakeCrdValidateCommand();
+std::unique_ptr<Command> MakeCreateApiCommand();
+std::unique_ptr<Command> MakeCreateWebhookCommand();
 std::unique_ptr<Command> MakeMigrateStorageCommand();
 std::unique_ptr<Command> MakeGenerateCommand();
+std::unique_ptr<Command> MakeGenerateTypesCommand();
+std::unique_ptr<Command> MakeInitCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 
 // All commands, in the order in which the help shows them.

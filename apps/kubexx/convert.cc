@@ -10,6 +10,7 @@
 #include "base/secret_file.h"
 #include "command.h"
 #include "kube/api/all.h"
+#include "kube/base/printable.h"
 #include "kube/codec/diff.h"
 #include "kube/codec/json.h"
 #include "kube/codec/protobuf.h"
@@ -230,7 +231,7 @@ class ConvertCommand final : public Command {
     for (const auto& [identity, object] : before) {
       auto found = after.find(identity);
       if (found == after.end()) {
-        io.out << "only in " << file << ": " << object->Name() << '\n';
+        io.out << "only in " << file << ": " << Printable(object->Name()) << '\n';
         same = false;
         continue;
       }
@@ -238,13 +239,13 @@ class ConvertCommand final : public Command {
       if (!differences) return Fail(io, differences.error().ToString());
       if (differences->empty()) continue;
       same = false;
-      io.out << object->Name() << ":\n";
+      io.out << Printable(object->Name()) << ":\n";
       std::istringstream lines(ToString(*differences));
-      for (std::string line; std::getline(lines, line);) io.out << "  " << line << '\n';
+      for (std::string line; std::getline(lines, line);) io.out << "  " << Printable(line) << '\n';
     }
     for (const auto& [identity, object] : after) {
       if (before.count(identity) != 0) continue;
-      io.out << "only in " << other_ << ": " << object->Name() << '\n';
+      io.out << "only in " << other_ << ": " << Printable(object->Name()) << '\n';
       same = false;
     }
     return same ? ExitCode::kOk : ExitCode::kFailure;

@@ -161,6 +161,16 @@ TEST_F(CrdCommandsTest, ValidateReadsStandardInputListsAndJson) {
   EXPECT_EQ(ran.err, "2 objects, 1 invalid\n");
 }
 
+TEST_F(CrdCommandsTest, ValidatePrintsOneLineWhateverTheKeysAre) {
+  const std::string crd = File("crd.yaml", Crd("{type: object, additionalProperties: {type: string}}"));
+  const Ran ran =
+      Kubexx({"crd", "validate", crd, "-"}, "{apiVersion: a.com/v1, kind: Widgetw, metadata: {name: b}, spec: {a: {\"x\\n\\e[2J\": 1}}}");
+  EXPECT_EQ(ran.out,
+            "standard input:1: error: Widgetw b: spec.a.x\\n\\x1b[2J: Invalid value: \"integer\": spec.a.x\\n\\x1b[2J in body must be of "
+            "type string: "
+            "\"integer\"\n");
+}
+
 TEST_F(CrdCommandsTest, ValidateStrictAndOld) {
   const std::string crd = File("crd.yaml", Crd("{type: string, maxLength: 3}"));
   const std::string head = "apiVersion: a.com/v1\nkind: Widgetw\nmetadata: {name: a}\n";
@@ -210,7 +220,7 @@ TEST_F(CrdCommandsTest, MigratesStorageAndKeepsItsProgress) {
   server_->AddFault({.verb = "update", .resource = "widgets", .name = "b", .status = 422, .reason = "Invalid", .message = "no good"});
   const Ran first = with({"--page-size", "1", "--continue", state});
   EXPECT_EQ(first.code, ExitCode::kFailure);
-  EXPECT_THAT(first.err, AllOf(HasSubstr("1 objects, last default/a\n"), HasSubstr("default/b: no good")));
+  EXPECT_THAT(first.err, AllOf(HasSubstr("1 objects, 2 to go, last default/a\n"), HasSubstr("default/b: no good")));
   EXPECT_THAT(first.out, HasSubstr("status.storedVersions stays: 1 objects were not rewritten"));
   EXPECT_TRUE(std::ifstream(state).good());
   const Ran second = with({"--continue", state});

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "crd_files.h"
 #include "kube/apiserver/crd_validator.h"
+#include "kube/base/printable.h"
 #include "kube/codec/json.h"
 #include "kube/codec/yaml.h"
 
@@ -129,7 +130,7 @@ class CrdValidateCommand final : public Command {
 
   bool Check(const Input& object, const Input* before, std::size_t& rules, Streams& io) const {
     auto say = [&](std::string_view what, const std::string& text) {
-      io.out << object.where << ": " << what << ": " << object.Name() << ": " << text << '\n';
+      io.out << object.where << ": " << what << ": " << Printable(object.Name()) << ": " << Printable(text) << '\n';
     };
     const CrdValidator* validator = Find(object.value);
     if (validator == nullptr) {

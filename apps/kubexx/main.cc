@@ -9,7 +9,8 @@
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  kube::app::Streams io{std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0};
+  kube::app::Streams io{std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0,
+                        isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0};
   try {
     kube::app::ExitCode code = kube::app::RunProgram(std::vector<std::string>(argv + 1, argv + argc), io);
     std::cout.flush();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "command.h"
+#include "kube/base/printable.h"
 #include "kube/client/client.h"
 #include "kube/client/config_flags.h"
 #include "kube/codec/json.h"
@@ -90,12 +91,18 @@ class MigrateStorageCommand final : public Command {
       options_.resume = *std::move(resume);
     }
     options_.on_progress = [&](const StorageMigrationProgress& progress) {
-      io.err << progress.objects << " objects, last " << progress.after << std::endl;
+      io.err << progress.objects << " objects, ";
+      if (progress.remaining) io.err << *progress.remaining << " to go, ";
+      io.err << "last " << progress.after << std::endl;
       if (!file_.empty() && !WriteProgress(file_, progress)) io.err << "kubexx migrate storage: " << file_ << ": cannot be written\n";
     };
     const Result<StorageMigration> done = MigrateStorage(SignalContext(), *client, args[0], options_);
+    if (!done && SignalContext().stopped()) {
+      return fail(file_.empty() ? "stopped; run it again, with --continue FILE if it should not start anew each time"
+                                : "stopped; the same command goes on from " + file_);
+    }
     if (!done) return fail(done.error().ToString());
-    for (const std::string& failure : done->failures) io.err << "kubexx migrate storage: " << failure << '\n';
+    for (const std::string& failure : done->failures) io.err << "kubexx migrate storage: " << Printable(failure) << '\n';
     if (done->failed > done->failures.size()) io.err << "and " << done->failed - done->failures.size() << " more\n";
     io.out << args[0] << ": " << done->rewritten << (options_.dry_run ? " would be" : "") << " rewritten in " << done->storage_version
            << ", " << done->changed_by_others << " changed by others, " << done->deleted << " deleted, " << done->skipped

@@ -21,7 +21,8 @@ void PrintCommandHelp(Command& command, std::ostream& out) {
 }
 
 void PrintHelp(const std::vector<std::unique_ptr<Command>>& commands, std::ostream& out) {
-  out << "kubexx works with Kubernetes objects and runs API servers to test against; no cluster needed.\n\nUsage:\n  kubexx COMMAND "
+  out << "kubexx makes projects of controllers, works with Kubernetes objects and runs API servers to test against; no cluster "
+         "needed.\n\nUsage:\n  kubexx COMMAND "
          "[flags] "
          "[arguments]\n\nCommands:\n";
   std::size_t width = 4;
@@ -44,12 +45,13 @@ Command* Find(const std::vector<std::unique_ptr<Command>>& commands, std::string
   return found == commands.end() ? nullptr : found->get();
 }
 
-// Finds `name`, or a command of two words, and takes the second one off `rest`.
+// Finds a command of two words, and takes the second one off `rest`, or `name`.
 Command* Find(const std::vector<std::unique_ptr<Command>>& commands, std::string& name, std::vector<std::string>& rest) {
-  if (Command* command = Find(commands, name)) return command;
-  if (rest.empty() || rest[0].starts_with('-')) return nullptr;
+  Command* const single = Find(commands, name);
+  if (rest.empty() || rest[0].starts_with('-')) return single;
   const std::string both = name + " " + rest[0];
   Command* const command = Find(commands, both);
+  if (single != nullptr && command == nullptr) return single;
   const bool has_more =
       std::any_of(commands.begin(), commands.end(), [&](const auto& c) { return c->info().name.starts_with(name + " "); });
   if (command != nullptr || has_more) {
@@ -60,6 +62,12 @@ Command* Find(const std::vector<std::unique_ptr<Command>>& commands, std::string
 }
 
 ExitCode UnknownCommand(Streams& io, const std::vector<std::unique_ptr<Command>>& commands, const std::string& name) {
+  if (name == "edit") {
+    return Usage(io, "kubexx",
+                 "kubexx edit: there is nothing to edit: groups have folders of their own without --multigroup, --namespace of the program "
+                 "narrows its "
+                 "roles (kubebuilder's --namespaced), and there are no plugins");
+  }
   std::vector<std::string_view> names = {"help"};
   for (const auto& command : commands) names.push_back(command->info().name);
   std::string message = "unknown command \"" + name + '"';
@@ -87,8 +95,12 @@ ExitCode RunCommand(Command& command, const std::vector<std::string>& args, Stre
 
 std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(MakeInitCommand());
+  commands.push_back(MakeCreateApiCommand());
+  commands.push_back(MakeCreateWebhookCommand());
   commands.push_back(MakeConvertCommand());
   commands.push_back(MakeGenerateCommand());
+  commands.push_back(MakeGenerateTypesCommand());
   commands.push_back(MakeCrdCompatCommand());
   commands.push_back(MakeCrdValidateCommand());
   commands.push_back(MakeMigrateStorageCommand());
