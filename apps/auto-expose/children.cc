@@ -15,6 +15,7 @@ using kube::networking::v1::Ingress;
 constexpr std::string_view kMarks = "kubexx.dev/";
 // Limit for one object. Claims beyond it are ignored.
 constexpr std::size_t kMaxClaims = 4096, kMaxPathsOfHost = 64;
+constexpr std::ptrdiff_t kMostAlike = 8;  // problems with one reason
 
 // The annotations that auto-expose wrote.
 std::set<std::string> OwnAnnotations(const kube::DynamicObject& live) {
@@ -39,6 +40,14 @@ Problem Refusal(std::string reason, std::string_view what, std::string_view valu
   return {std::move(reason), std::move(message), true};
 }
 
+// False if there are enough of this reason: each is an event, and whoever edits an Ingress must not decide how many there are.
+bool Add(std::vector<Problem>& problems, Problem problem) {
+  const auto alike = std::count_if(problems.begin(), problems.end(), [&](const Problem& p) { return p.reason == problem.reason; });
+  if (alike >= kMostAlike) return false;
+  problems.push_back(std::move(problem));
+  return true;
+}
+
 void CheckAnnotations(const kube::DynamicObject& live, const Policy& policy, std::vector<Problem>& problems) {
   for (const std::string& key : OwnAnnotations(live)) {
     const kube::Value& value = live["metadata"]["annotations"][key];
@@ -46,17 +55,47 @@ void CheckAnnotations(const kube::DynamicObject& live, const Policy& policy, std
     const std::string_view text = value.string_value().view();
     const bool issuer = key == "cert-manager.io/issuer", cluster_issuer = key == "cert-manager.io/cluster-issuer";
     if ((issuer || cluster_issuer) && policy.AllowsIssuer(text, cluster_issuer)) continue;
-    if (!policy.AllowsAnnotation(key, text)) problems.push_back(Refusal("IngressAnnotationNotAllowed", "annotation", key));
+    if (!policy.AllowsAnnotation(key, text) && !Add(problems, Refusal("IngressAnnotationNotAllowed", "annotation", key))) return;
   }
 }
 
-void CheckClaims(const std::vector<Claim>& claims, const Workload& workload, const Settings& settings, const Policy& policy,
-                 std::vector<Problem>& problems) {
+// Hosts and paths of which the server or its proxy may match more than their prefix by segments.
+using LoosePaths = std::set<std::pair<std::string, std::string>>;
+
+LoosePaths LoosePathsOf(const Ingress& ingress) {
+  LoosePaths paths;
+  for (const kube::networking::v1::IngressRule& rule : ingress.spec.rules) {
+    if (!rule.http) continue;
+    for (const kube::networking::v1::HTTPIngressPath& path : rule.http->paths) {
+      if (path.path_type == kImplementationSpecific) paths.emplace(NormalHost(rule.host), path.path.empty() ? "/" : path.path.str());
+    }
+  }
+  return paths;
+}
+
+LoosePaths LoosePathsOf(const kube::DynamicObject& route) {
+  LoosePaths paths;
+  for (const Claim& claim : ClaimsOf(route)) {
+    for (const kube::Value& rule : route["spec"]["rules"].list()) {
+      for (const kube::Value& match : rule["matches"].list()) {
+        const String& type = match["path"]["type"].string_value();
+        const String& value = match["path"]["value"].string_value();
+        const bool strict = type.empty() || type == "Exact" || type == "PathPrefix";
+        if (!strict && claim.path == (value.empty() ? "/" : value.view())) paths.emplace(claim.host, claim.path);
+      }
+    }
+  }
+  return paths;
+}
+
+void CheckClaims(const std::vector<Claim>& claims, const LoosePaths& loose, const Workload& workload, const Settings& settings,
+                 const Policy& policy, std::vector<Problem>& problems) {
   for (const Claim& claim : claims) {
+    const std::string_view type = loose.count({claim.host, claim.path}) != 0 ? kImplementationSpecific : std::string_view();
     if (!policy.AllowsHost(claim.host, TemplateHost(workload, settings))) {
-      problems.push_back(Refusal("HostNotAllowed", "host", claim.host));
-    } else if (!policy.AllowsPath(claim.host, claim.path, TemplatePath(workload, settings, claim.host))) {
-      problems.push_back(Refusal("PathNotAllowed", "path", claim.path));
+      (void)Add(problems, Refusal("HostNotAllowed", "host", claim.host));
+    } else if (!policy.AllowsPath(claim.host, claim.path, type, TemplatePath(workload, settings, claim.host))) {
+      (void)Add(problems, Refusal("PathNotAllowed", "path", claim.path));
     }
   }
 }
@@ -158,7 +197,7 @@ std::vector<Problem> RefusedOf(const Ingress& ingress, const kube::DynamicObject
                                const NamespacePolicy& of_namespace, bool class_is_default) {
   const Policy policy(settings, workload.metadata.namespace_, of_namespace);
   std::vector<Problem> problems;
-  CheckClaims(ClaimsOf(ingress), workload, settings, policy, problems);
+  CheckClaims(ClaimsOf(ingress), LoosePathsOf(ingress), workload, settings, policy, problems);
   const std::string ingress_class = ingress.spec.ingress_class_name ? ingress.spec.ingress_class_name->str() : "";
   if (!policy.AllowsClass(ingress_class) && !(settings.ingress_class.empty() && class_is_default)) {
     problems.push_back(Refusal("IngressClassNotAllowed", "ingress class", ingress_class));
@@ -170,7 +209,7 @@ std::vector<Problem> RefusedOf(const Ingress& ingress, const kube::DynamicObject
   }
   for (const kube::networking::v1::IngressTLS& tls : ingress.spec.tls) {
     if (!policy.AllowsTlsSecret(tls.secret_name, workload.metadata.name, secrets)) {
-      problems.push_back(Refusal("TlsSecretNotAllowed", "TLS secret", tls.secret_name));
+      (void)Add(problems, Refusal("TlsSecretNotAllowed", "TLS secret", tls.secret_name));
     }
   }
   CheckAnnotations(live, policy, problems);
@@ -181,7 +220,7 @@ std::vector<Problem> RefusedOf(const kube::DynamicObject& live, const Workload& 
                                const NamespacePolicy& of_namespace) {
   const Policy policy(settings, workload.metadata.namespace_, of_namespace);
   std::vector<Problem> problems;
-  CheckClaims(ClaimsOf(live), workload, settings, policy, problems);
+  CheckClaims(ClaimsOf(live), LoosePathsOf(live), workload, settings, policy, problems);
   CheckAnnotations(live, policy, problems);
   return problems;
 }

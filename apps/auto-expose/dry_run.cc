@@ -12,6 +12,7 @@
 #include "children.h"
 #include "claims.h"
 #include "exposer.h"
+#include "kube/base/printable.h"
 #include "kube/client/pager.h"
 #include "kube/meta/owner_reference.h"
 #include "orphans.h"
@@ -44,6 +45,12 @@ struct Orphan {
   std::string owner{};  // UID of the workload that it was made for
 };
 
+// An object that this program cannot decode: nothing is known of it but its key.
+struct Unreadable {
+  std::string kind{};
+  kube::UndecodableObject object{};
+};
+
 // What the whole cluster is, for a dry run.
 struct Snapshot {
   // Whether each could be listed. What cannot be known changes no Ingress and no route, as in the program itself.
@@ -53,6 +60,7 @@ struct Snapshot {
   std::vector<Seed> seeds{};
   std::vector<ClaimBoard::Rival> rivals{};
   std::vector<Orphan> orphans{};
+  std::vector<Unreadable> unreadable{};
   std::set<std::string> uids{};                         // of the workloads
   std::set<std::pair<String, std::string>> children{};  // namespace and name of what workloads would have
 
@@ -62,11 +70,28 @@ struct Snapshot {
   }
 };
 
+// All that can be decoded: one object of one tenant must not keep the operator from the rest.
+template <typename T>
+Result<kube::ObjectList<T>> ListReadable(const kube::ResourceClient<T>& resource, const Context& ctx, const String& kind,
+                                         Snapshot& snapshot, kube::ListOptions options = {}) {
+  std::vector<kube::UndecodableObject> unreadable;
+  options.undecodable = &unreadable;
+  Result<kube::ObjectList<T>> all = kube::ListAllPages(resource, ctx, options);
+  for (kube::UndecodableObject& object : unreadable) snapshot.unreadable.push_back({kind.str(), std::move(object)});
+  return all;
+}
+
 template <typename T>
 Result<std::vector<Planned<T>>> PlanAll(const Context& ctx, const kube::Client& client, const Settings& settings, Snapshot& snapshot) {
   std::vector<Planned<T>> plans;
-  Result<kube::ObjectList<T>> all = kube::ListAllPages(client.template Resource<T>(), ctx);
+  const std::size_t before = snapshot.unreadable.size();
+  Result<kube::ObjectList<T>> all = ListReadable(client.template Resource<T>(), ctx, kube::GvkOf<T>().kind, snapshot);
   if (!all) return all.error();
+  for (std::size_t i = before; i < snapshot.unreadable.size(); ++i) {
+    const kube::UndecodableObject& object = snapshot.unreadable[i].object;
+    snapshot.uids.insert(object.uid.str());
+    snapshot.children.emplace(object.key.ns, ChildName(object.key.name));
+  }
   for (T& workload : all->items) {
     Plan plan = PlanFor(WorkloadOf(workload), settings, snapshot.PolicyOf(workload.metadata.namespace_));
     snapshot.children.emplace(workload.metadata.namespace_, ChildName(workload.metadata.name));
@@ -89,7 +114,10 @@ void AddHolders(const char* kind, const kube::Gvr& gvr, const kube::meta::v1::Ob
                 const Settings& settings, Snapshot& snapshot) {
   const kube::ObjectKey key = kube::KeyOf(metadata);
   std::optional<Seed> seed = SeedOf(gvr, key, OwnerOf(metadata), claims, settings, snapshot.PolicyOf(key.ns));
-  if (seed && metadata.deletion_timestamp.IsZero()) snapshot.seeds.push_back(*std::move(seed));
+  const bool policy_is_known = !settings.allowed.hosts_of_namespaces || snapshot.knows_namespaces;
+  if (seed && metadata.deletion_timestamp.IsZero() && (!policy_is_known || MayHave(*seed, settings, snapshot.PolicyOf(key.ns)))) {
+    snapshot.seeds.push_back(*std::move(seed));
+  }
   const kube::meta::v1::OwnerReference* controller = kube::FindController(metadata.owner_references);
   for (const Claim& claim : claims) {
     snapshot.holders.push_back({kind, key, OwnerOf(metadata), controller == nullptr ? String() : controller->uid, claim});
@@ -105,7 +133,8 @@ Result<void> Optional(const kube::Error& error) {
 Result<Snapshot> ReadSnapshot(const Context& ctx, const kube::Client& client, const Settings& settings) {
   Snapshot snapshot;
   const kube::Gvr services = kube::GvrOf<kube::core::v1::Service>();
-  const auto own = kube::ListAllPages(client.Resource(services), ctx, {.label_selector = std::string(kSetLabel) + "=" + kSet});
+  const auto own =
+      ListReadable(client.Resource(services), ctx, "Service", snapshot, {.label_selector = std::string(kSetLabel) + "=" + kSet});
   if (!own) {
     if (Result<void> r = Optional(own.error()); !r) return r.error();
   } else {
@@ -113,7 +142,7 @@ Result<Snapshot> ReadSnapshot(const Context& ctx, const kube::Client& client, co
   }
   if (settings.exposure == Exposure::kNone) return snapshot;
   if (settings.allowed.hosts_of_namespaces) {
-    const Result<kube::ObjectList<Namespace>> namespaces = kube::ListAllPages(client.Resource<Namespace>(), ctx);
+    const Result<kube::ObjectList<Namespace>> namespaces = ListReadable(client.Resource<Namespace>(), ctx, "Namespace", snapshot);
     if (!namespaces) {
       if (Result<void> r = Optional(namespaces.error()); !r) return r.error();
       snapshot.knows_namespaces = false;
@@ -122,7 +151,7 @@ Result<Snapshot> ReadSnapshot(const Context& ctx, const kube::Client& client, co
         snapshot.namespaces.emplace(ns.metadata.name, NamespacePolicy::Of(ns.metadata.annotations));
     }
   }
-  const Result<kube::ObjectList<Ingress>> ingresses = kube::ListAllPages(client.Resource<Ingress>(), ctx);
+  const Result<kube::ObjectList<Ingress>> ingresses = ListReadable(client.Resource<Ingress>(), ctx, "Ingress", snapshot);
   if (!ingresses) {
     if (Result<void> r = Optional(ingresses.error()); !r) return r.error();
     snapshot.knows_ingresses = false;
@@ -134,7 +163,7 @@ Result<Snapshot> ReadSnapshot(const Context& ctx, const kube::Client& client, co
       AddHolders("Ingress", kube::GvrOf<Ingress>(), ingress.metadata, ClaimsOf(ingress), settings, snapshot);
     }
   }
-  const Result<kube::ObjectList<kube::DynamicObject>> routes = kube::ListAllPages(client.Resource(kHttpRoutes), ctx);
+  const Result<kube::ObjectList<kube::DynamicObject>> routes = ListReadable(client.Resource(kHttpRoutes), ctx, "HTTPRoute", snapshot);
   if (!routes) {
     if (Result<void> r = Optional(routes.error()); !r) return r.error();
     snapshot.knows_routes = false;
@@ -145,6 +174,14 @@ Result<Snapshot> ReadSnapshot(const Context& ctx, const kube::Client& client, co
     }
   }
   return snapshot;
+}
+
+void PrintUnreadable(const Snapshot& snapshot, std::ostream& out) {
+  for (const Unreadable& one : snapshot.unreadable) {
+    out << one.kind << " " << (one.object.named() ? one.object.key.ToString() : "without a name that can be read")
+        << "\n  left out here, because it cannot be decoded: " << kube::Printable(one.object.error) << "\n"
+        << std::flush;
+  }
 }
 
 template <typename T>
@@ -196,15 +233,15 @@ int DryRunOf(const Context& ctx, const kube::Client& client, const Settings& set
       text += "  " + orphan.kind + " " + orphan.key.ToString() + ": adopted, a workload that was deleted left it\n";
       adopts = true;
     }
-    for (const Problem& problem : plan.problems) text += "  " + problem.reason + ": " + problem.message + "\n";
+    for (const Problem& problem : plan.problems) text += "  " + problem.reason + ": " + kube::Printable(problem.message) + "\n";
     if (plan.verdict != Plan::Verdict::kKeep && plan.verdict != Plan::Verdict::kIgnore) {
       const Result<kube::Changes> changes =
           ApplyPlan(ctx, client, workload, plan,
                     {.dry_run = true, .routes = settings.exposure == Exposure::kGateway, .keep_routes = keep, .adopt = adopts});
       if (!changes) {
-        text += "  " + changes.error().ToString() + "\n";
+        text += "  " + kube::Printable(changes.error().ToString()) + "\n";
       } else if (!changes->complete() || changes->changed()) {
-        text += changes->ToString();
+        text += kube::PrintableLines(changes->ToString());
       }
     }
     if (text.empty()) continue;
@@ -228,6 +265,7 @@ Result<int> DryRun(const Context& ctx, const kube::Client& client, const Setting
   if (!stateful_sets) return stateful_sets.error();
   if (settings.daemon_sets) daemon_sets = PlanAll<DaemonSet>(ctx, client, settings, *snapshot);
   if (!daemon_sets) return daemon_sets.error();
+  PrintUnreadable(*snapshot, out);
   ClaimBoard board(SharedHost(settings));
   std::erase_if(snapshot->seeds, [&](const Seed& seed) { return snapshot->uids.count(seed.owner.uid.str()) == 0; });
   const auto holders = [&](const Claim&, std::string_view, const auto& visit) {

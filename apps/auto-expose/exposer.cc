@@ -107,9 +107,12 @@ struct Shared {
   bool routes_seeded KUBE_GUARDED_BY(seed_mu) = false;
 
   // As far as the cache knows.
-  NamespacePolicy CachedPolicyOf(const String& ns) const {
-    const Ptr<Namespace> found = namespaces && namespaces->HasSynced() ? namespaces->indexer().Get({"", ns}) : nullptr;
-    return found == nullptr ? NamespacePolicy{} : NamespacePolicy::Of(found->metadata.annotations);
+  NamespacePolicy CachedPolicyOf(const String& ns) const { return KnownPolicyOf(ns).value_or(NamespacePolicy{}); }
+  std::optional<NamespacePolicy> KnownPolicyOf(const String& ns) const {
+    if (!namespaces) return NamespacePolicy{};
+    const Ptr<Namespace> found = namespaces->HasSynced() ? namespaces->indexer().Get({"", ns}) : nullptr;
+    if (found == nullptr) return std::nullopt;
+    return NamespacePolicy::Of(found->metadata.annotations);
   }
   // Nothing if the cache does not have the namespace yet, or Namespaces cannot be listed. Errors: it is there, and cannot be read.
   Result<std::optional<NamespacePolicy>> PolicyOf(const Context& ctx, const String& ns) const {
@@ -194,7 +197,11 @@ struct Shared {
             SeedOf(gvr, kube::KeyOf(metadata), OwnerOf(metadata), ClaimsOf(*child), settings, CachedPolicyOf(metadata.namespace_));
         if (seed) seeds.push_back(*std::move(seed));
       }
-      std::erase_if(seeds, [&](const Seed& seed) { return gone_of_kind.count(seed.owner.kind) == 0; });
+      std::erase_if(seeds, [&](const Seed& seed) {
+        if (gone_of_kind.count(seed.owner.kind) == 0) return true;
+        const std::optional<NamespacePolicy> policy = KnownPolicyOf(seed.key.ns);
+        return policy && !MayHave(seed, settings, *policy);
+      });
       const auto holders = [&](const Claim& claim, std::string_view except, const auto& visit) { VisitHolders(claim, except, visit); };
       return PutSeeds(ctx, client.Live(), seeds, holders, board, known);
     };

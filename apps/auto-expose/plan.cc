@@ -1,6 +1,8 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "kube/codec/yaml.h"
@@ -16,6 +18,10 @@ using kube::core::v1::Service;
 using kube::networking::v1::Ingress;
 
 constexpr std::string_view kManagedBy = "app.kubernetes.io/managed-by";
+// Bounds of what a tenant's texts cost. A plan is computed several times for each change of a workload, also where all others wait for it.
+constexpr std::size_t kMaxAnnotation = 4096;
+constexpr std::size_t kMaxIngressAnnotations = std::size_t{32} << 10;
+constexpr std::size_t kMostRefusedKeys = 8;  // that are named
 
 // The annotations of a workload, and what is wrong with them.
 class Annotations {
@@ -51,6 +57,12 @@ class Annotations {
     message.append(what);
     refusals_.push_back({std::move(reason), std::move(message), true});
   }
+  // Values that are parsed or filled in. The others are only compared.
+  void CheckSizes() {
+    for (const char* name : {"port", "host", "path", "ingress-class", "tls-secret", "issuer", "cluster-issuer"})
+      CheckSize(name, kMaxAnnotation);
+    CheckSize("ingress-annotations", kMaxIngressAnnotations);
+  }
   std::vector<Problem> problems() && { return std::move(problems_); }
   std::vector<Problem> refusals() && { return std::move(refusals_); }
   bool good() const { return problems_.empty(); }
@@ -59,29 +71,48 @@ class Annotations {
  private:
   static constexpr std::size_t kMaxShown = 300;  // of a value in a message
 
+  void CheckSize(std::string_view name, std::size_t most) {
+    const String* found = Find(name);
+    if (found != nullptr && found->size() > most) Bad(name, "longer than " + std::to_string(most) + " bytes");
+  }
+
   const kube::Map<String>& all_;
   std::vector<Problem> problems_{};
   std::vector<Problem> refusals_{};
 };
 
-std::string Fill(std::string text, const Workload& workload, const Settings& settings) {
-  const std::pair<std::string_view, std::string> values[] = {
-      {"{name}", workload.metadata.name.str()}, {"{namespace}", workload.metadata.namespace_.str()}, {"{domain}", settings.domain}};
-  for (const auto& [place, value] : values) {
-    for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos; at += value.size()) text.replace(at, place.size(), value);
+std::string Fill(std::string_view text, const Workload& workload, const Settings& settings) {
+  const std::pair<std::string_view, std::string_view> values[] = {
+      {"{name}", workload.metadata.name.view()}, {"{namespace}", workload.metadata.namespace_.view()}, {"{domain}", settings.domain}};
+  std::string filled;
+  while (!text.empty()) {
+    const auto* const found =
+        std::find_if(std::begin(values), std::end(values), [text](const auto& entry) { return text.starts_with(entry.first); });
+    if (found != std::end(values)) {
+      filled.append(found->second);
+      text.remove_prefix(found->first.size());
+      continue;
+    }
+    const std::size_t next = std::min(text.find('{', 1), text.size());
+    filled.append(text.substr(0, next));
+    text.remove_prefix(next);
   }
-  return text;
+  return filled;
 }
 
 // Service selectors know labels only. Of an expression, the label that the pods have stands for it.
 kube::Map<String> ServiceSelector(const Workload& workload) {
   kube::Map<String> labels;
   if (!workload.selector) return labels;
-  labels = workload.selector->match_labels;
+  if (workload.selector->match_expressions.empty()) return workload.selector->match_labels;
+  // Not with Set, which moves what is behind: there may be very many.
+  std::map<std::string_view, String> sorted;
+  for (const auto& label : workload.selector->match_labels) sorted.emplace(label.key.view(), label.value);
   for (const auto& expression : workload.selector->match_expressions) {
     const String* label = workload.pods.metadata.labels.Find(expression.key);
-    if (label != nullptr) labels.Set(expression.key, *label);
+    if (label != nullptr) sorted.insert_or_assign(expression.key.view(), *label);
   }
+  for (const auto& [key, value] : sorted) labels.Append(String(key), value);
   return labels;
 }
 
@@ -109,6 +140,8 @@ void ReadAnnotationsOfIngress(Annotations& annotations, const Policy& policy, Ro
   if (!documents || documents->size() != 1 || !documents->front().is_object()) {
     return annotations.Bad("ingress-annotations", "has to be a YAML map of texts, as \"key: value\" lines");
   }
+  constexpr std::string_view kHint = "the operator allows keys with --allow-ingress-annotations";
+  std::size_t refused = 0;
   for (const auto& entry : documents->front().object()) {
     if (Result<void> key = kube::ValidateLabelKey(entry.key); !key) {
       return annotations.Bad("ingress-annotations", "\"" + entry.key.str() + "\" cannot be a key: " + key.error().message());
@@ -117,10 +150,15 @@ void ReadAnnotationsOfIngress(Annotations& annotations, const Policy& policy, Ro
       return annotations.Bad("ingress-annotations", "the value of " + entry.key.str() + " has to be a text: put it into quotes");
     }
     if (!policy.AllowsAnnotation(entry.key, entry.value.string_value())) {
-      annotations.Refuse("ingress-annotations", "IngressAnnotationNotAllowed", entry.key,
-                         "the operator allows keys with --allow-ingress-annotations");
+      // Each one is an event: there must not be one for each of very many keys.
+      if (++refused <= kMostRefusedKeys) annotations.Refuse("ingress-annotations", "IngressAnnotationNotAllowed", entry.key, kHint);
+      continue;
     }
     route.annotations.Set(entry.key, entry.value.string_value());
+  }
+  if (refused > kMostRefusedKeys) {
+    annotations.Refuse("ingress-annotations", "IngressAnnotationNotAllowed", std::to_string(refused - kMostRefusedKeys) + " more keys",
+                       kHint);
   }
 }
 
@@ -142,15 +180,15 @@ void ReadHostAndPath(const Workload& workload, const Settings& settings, const P
   const std::string own_path = TemplatePath(workload, settings, route.host);
   const std::string asked = annotations.Get("path", "");
   route.path = asked.empty() ? own_path : Fill(asked, workload, settings);
+  route.path_type = annotations.OneOf("path-type", {"Prefix", "Exact", kImplementationSpecific}, settings.path_type);
   if (!route.path.starts_with('/') || route.path.find("//") != std::string::npos) {
     annotations.Bad("path", "has to start with '/', and have no \"//\"");
-  } else if (!policy.AllowsPath(route.host, route.path, own_path)) {
-    annotations.Refuse("path", "PathNotAllowed", route.path,
+  } else if (!policy.AllowsPath(route.host, route.path, route.path_type, own_path)) {
+    annotations.Refuse(annotations.Find("path") == nullptr ? "path-type" : "path", "PathNotAllowed", route.path,
                        IsSafePath(route.path)
                            ? "namespaces share this host, so paths start with /" + workload.metadata.namespace_.str() + "/"
                            : "a path has letters, digits and -._~ between slashes, and no segment \".\" or \"..\"");
   }
-  route.path_type = annotations.OneOf("path-type", {"Prefix", "Exact", "ImplementationSpecific"}, settings.path_type);
 }
 
 void ReadTls(const Workload& workload, const Settings& settings, const Policy& policy, Annotations& annotations, Route& route) {
@@ -363,6 +401,12 @@ Plan PlanFor(const Workload& workload, const Settings& settings, const Namespace
     return plan;
   }
 
+  annotations.CheckSizes();
+  if (!annotations.good()) {
+    plan.verdict = Plan::Verdict::kKeep;
+    plan.problems = std::move(annotations).problems();
+    return plan;
+  }
   const Policy policy(settings, workload.metadata.namespace_, of_namespace);
   Service service;
   service.metadata = ChildMetadata(workload);
@@ -399,6 +443,13 @@ Plan PlanFor(const Workload& workload, const Settings& settings, const Namespace
   plan.verdict = Plan::Verdict::kKeep;
   if (!annotations.good()) {
     plan.problems = std::move(annotations).problems();
+    return plan;
+  }
+  if (service.spec.ports.size() > kMaxPorts) {
+    plan.verdict = Plan::Verdict::kKeep;
+    plan.problems.push_back({"TooManyPorts", "the containers declare more than " + std::to_string(kMaxPorts) +
+                                                 " ports: name those of the Service with annotation " + std::string(kAnnotationPrefix) +
+                                                 "port"});
     return plan;
   }
   if (service.spec.ports.empty()) {

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "children.h"
 #include "kube/codec/json.h"
 #include "kube/codec/yaml.h"
@@ -13,9 +17,11 @@ namespace auto_expose {
 namespace {
 
 using kube::apps::v1::Deployment;
+using kube::networking::v1::Ingress;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 Deployment MakeDeployment(std::string_view ports = "[{containerPort: 8080}]", std::string_view annotations = "{}") {
@@ -134,6 +140,26 @@ TEST(AutoExposePlan, NoPortIsAProblemThatSaysHowToMendIt) {
   EXPECT_EQ(plan.problems[0].reason, "NoPort");
   EXPECT_THAT(plan.problems[0].message, HasSubstr("auto-expose.kubexx.dev/port"));
   EXPECT_EQ(Ports(PlanFor(WorkloadOf(MakeDeployment("[]", R"({auto-expose.kubexx.dev/port: "8080"})")), {})), "=8080:8080/TCP");
+}
+
+// There is room for very many in one Deployment: comparing each with each would take seconds, for which all other workloads wait.
+TEST(AutoExposePlan, VeryManyPortsKeepNobodyWaiting) {
+  Deployment deployment = MakeDeployment();
+  kube::core::v1::Container& container = deployment.spec.template_.spec.containers[0];
+  for (std::size_t i = container.ports.size(); i < kMaxPorts; ++i) {
+    container.ports.push_back({.container_port = static_cast<std::int32_t>(1 + i % 8000), .protocol = i < 8000 ? "TCP" : "UDP"});
+  }
+  EXPECT_EQ(PlanFor(WorkloadOf(deployment), {}).service->spec.ports.size(), kMaxPorts);
+  for (std::int32_t i = 1; i <= 60'000; ++i) container.ports.push_back({.container_port = i, .protocol = "SCTP"});
+  EXPECT_EQ(DeclaredPorts(deployment.spec.template_.spec).size(), kMaxPorts + 1);
+  const Plan plan = PlanFor(WorkloadOf(deployment), {});
+  EXPECT_EQ(plan.verdict, Plan::Verdict::kKeep);
+  EXPECT_FALSE(plan.service);
+  ASSERT_EQ(plan.problems.size(), 1U);
+  EXPECT_EQ(plan.problems[0].reason, "TooManyPorts");
+  EXPECT_THAT(plan.problems[0].message, HasSubstr("auto-expose.kubexx.dev/port"));
+  deployment.metadata.annotations["auto-expose.kubexx.dev/port"] = "8080";
+  EXPECT_EQ(Ports(PlanFor(WorkloadOf(deployment), {})), "=8080:8080/TCP");
 }
 
 TEST(AutoExposePlan, SelectorsWithExpressionsTakeThePodsLabels) {
@@ -450,6 +476,25 @@ TEST(AutoExposePlan, AnIngressWithoutTlsIsRefusedIfTheSettingsHaveIt) {
   EXPECT_THAT(RefusedOf(*plan.ingress, live, workload, settings, {}, false), IsEmpty());
 }
 
+// A regular expression in an HTTPRoute that was edited by hand may match the paths of namespaces whose names begin alike.
+TEST(AutoExposePlan, ARouteIsJudgedByTheTypesOfItsPaths) {
+  const Settings settings;
+  const Workload workload = WorkloadOf(MakeDeployment());
+  const auto refused = [&](std::string_view type) {
+    const std::string path = "/" + workload.metadata.namespace_.str();
+    const std::string match = type.empty() ? "" : R"("type":")" + std::string(type) + R"(",)";
+    const auto route = kube::FromJson<kube::DynamicObject>(
+        R"({"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","spec":{"rules":[{"matches":[{"path":{)" + match +
+        R"("value":")" + path + R"("}}]}]}})");
+    return RefusedOf(route.value(), workload, settings, {}).size();
+  };
+  EXPECT_EQ(refused(""), 0U);
+  EXPECT_EQ(refused("PathPrefix"), 0U);
+  EXPECT_EQ(refused("Exact"), 0U);
+  EXPECT_EQ(refused("RegularExpression"), 1U);
+  EXPECT_EQ(refused("Another"), 1U);
+}
+
 TEST(AutoExposePlan, WithoutADomainPathsStayBelowTheNamespace) {
   const auto ingress = [](std::string_view annotations) { return PlanWith(annotations).ingress.has_value(); };
   EXPECT_TRUE(ingress(R"({auto-expose.kubexx.dev/path: /shop/other})"));
@@ -458,6 +503,10 @@ TEST(AutoExposePlan, WithoutADomainPathsStayBelowTheNamespace) {
   EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/path: /bank/web})"));
   EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/path: /shopping})"));
   EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/path: /shop/../bank})"));
+  // "/shop" is the beginning of "/shop-b/web", too, for a controller that compares texts.
+  EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/path: /shop, auto-expose.kubexx.dev/path-type: ImplementationSpecific})"));
+  EXPECT_TRUE(ingress(R"({auto-expose.kubexx.dev/path: /shop/, auto-expose.kubexx.dev/path-type: ImplementationSpecific})"));
+  EXPECT_TRUE(ingress(R"({auto-expose.kubexx.dev/path-type: ImplementationSpecific})"));
   EXPECT_FALSE(ingress(R"({auto-expose.kubexx.dev/host: a.example.com})"));
 }
 
@@ -467,6 +516,12 @@ TEST(AutoExposePlan, OnOneHostForAllPathsStayBelowTheNamespace) {
   EXPECT_EQ(PlanWith("{}", settings).claim, (Claim{"apps.example.com", "/shop/web"}));
   EXPECT_FALSE(PlanWith(R"({auto-expose.kubexx.dev/path: /bank/web})", settings).ingress);
   EXPECT_FALSE(PlanWith(R"({auto-expose.kubexx.dev/path: /})", settings).ingress);
+  settings.path = "/{namespace}";
+  const char* loose = R"({auto-expose.kubexx.dev/path-type: ImplementationSpecific})";
+  EXPECT_TRUE(PlanWith("{}", settings).ingress);
+  EXPECT_FALSE(PlanWith(loose, settings).ingress);
+  settings.path_type = "ImplementationSpecific";
+  EXPECT_TRUE(PlanWith(loose, settings).ingress);
   settings.path = "/x/{name}(/|$)(.*)";  // the operator may
   EXPECT_EQ(PlanWith("{}", settings).claim, (Claim{"apps.example.com", "/x/web(/|$)(.*)"}));
 }
@@ -484,6 +539,65 @@ TEST(AutoExposePlan, TheNamespaceMayAllowMore) {
   Settings settings = WithDomain();
   settings.allowed.hosts_of_namespaces = false;
   EXPECT_FALSE(plan("shop.org", settings).ingress);
+}
+
+TEST(AutoExposePlan, LongAnnotationsAreNotRead) {
+  for (const std::string name :
+       {"port", "host", "path", "ingress-class", "tls-secret", "issuer", "cluster-issuer", "ingress-annotations"}) {
+    Deployment deployment = MakeDeployment();
+    const std::size_t most = name == "ingress-annotations" ? 32768 : 4096;
+    deployment.metadata.annotations["auto-expose.kubexx.dev/" + name] = std::string(most + 1, '/');
+    const Plan plan = PlanFor(WorkloadOf(deployment), WithDomain());
+    EXPECT_EQ(plan.verdict, Plan::Verdict::kKeep);
+    ASSERT_EQ(plan.problems.size(), 1U) << name;
+    EXPECT_EQ(plan.problems[0].reason, "InvalidAnnotation");
+    EXPECT_THAT(plan.problems[0].message, HasSubstr("longer than " + std::to_string(most) + " bytes")) << name;
+  }
+}
+
+// Each problem is an event: of very many that are alike, a few are enough.
+TEST(AutoExposePlan, VeryManyRefusedKeysAreFewProblems) {
+  Deployment deployment = MakeDeployment();
+  kube::String& text = deployment.metadata.annotations["auto-expose.kubexx.dev/ingress-annotations"];
+  std::string keys;
+  for (int i = 1000; i < 2000; ++i) keys += "example.com/k" + std::to_string(i) + ": x\n";
+  text = keys;
+  const Plan plan = PlanFor(WorkloadOf(deployment), WithDomain());
+  EXPECT_FALSE(plan.ingress);
+  ASSERT_EQ(plan.problems.size(), 9U);
+  for (const Problem& problem : plan.problems) EXPECT_EQ(problem.reason, "IngressAnnotationNotAllowed");
+  EXPECT_THAT(plan.problems[0].message, HasSubstr("example.com/k1000"));
+  EXPECT_THAT(plan.problems[8].message, HasSubstr("\"992 more keys\" is not allowed"));
+}
+
+TEST(AutoExposePlan, AnIngressOfVeryManyRefusedHostsIsFewProblems) {
+  Ingress ingress;
+  kube::networking::v1::IngressTLS tls;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string host = "h" + std::to_string(i) + ".bank.com";
+    ingress.spec.rules.push_back({.host = host});
+    tls.secret_name = host;
+    ingress.spec.tls.push_back(tls);
+    ingress.metadata.annotations["example.com/" + host] = "x";
+  }
+  const kube::Result<kube::DynamicObject> live = kube::ToDynamic(ingress);
+  ASSERT_TRUE(live);
+  std::map<std::string, int> reasons;
+  for (const Problem& problem : RefusedOf(ingress, *live, WorkloadOf(MakeDeployment()), WithDomain(), {}, false)) ++reasons[problem.reason];
+  EXPECT_THAT(reasons, ElementsAre(Pair("HostNotAllowed", 8), Pair("IngressAnnotationNotAllowed", 8), Pair("TlsSecretNotAllowed", 8)));
+}
+
+TEST(AutoExposePlan, PlacesAreFilledInWhereverTheyAre) {
+  Settings settings = WithDomain();
+  settings.allowed.hosts = {"**"};
+  const auto path = [&](std::string_view text) {
+    const Plan plan = PlanWith("{auto-expose.kubexx.dev/path: '" + std::string(text) + "'}", settings);
+    return plan.ingress ? plan.ingress->spec.rules[0].http->paths[0].path.str() : plan.problems.at(0).reason;
+  };
+  EXPECT_EQ(path("/{name}{namespace}/x{name}y/{domain}"), "/webshop/xweby/example.com");
+  EXPECT_EQ(path("/{nam}"), "PathNotAllowed");
+  EXPECT_EQ(path("/{{name}"), "PathNotAllowed");
+  EXPECT_EQ(path("/{name"), "PathNotAllowed");
 }
 
 TEST(AutoExposePlan, ALongValueIsCutInTheMessage) {

@@ -179,10 +179,11 @@ bool Policy::AllowsHost(std::string_view host, std::string_view own) const {
                      [&](const HostPattern& pattern) { return pattern.Matches(host) && (!of_another || pattern.exact()); });
 }
 
-bool Policy::AllowsPath(std::string_view host, std::string_view path, std::string_view own) const {
-  if (path == own) return true;
+bool Policy::AllowsPath(std::string_view host, std::string_view path, std::string_view type, std::string_view own) const {
+  const bool loose = type == kImplementationSpecific;
+  if (path == own && (!loose || type == settings_.path_type)) return true;
   if (!IsSafePath(path)) return false;
-  return !IsShared(host) || InZone(host, path);
+  return !IsShared(host) || (InZone(host, path) && !(loose && path == "/" + ns_));
 }
 
 bool Policy::InZone(std::string_view host, std::string_view path) const {

@@ -31,6 +31,9 @@ namespace auto_expose {
 // Annotation of a Namespace.
 inline constexpr std::string_view kAllowHostsAnnotation = "auto-expose.kubexx.dev/allow-hosts";
 
+// The type of paths that each ingress controller compares as it likes.
+inline constexpr std::string_view kImplementationSpecific = "ImplementationSpecific";
+
 // Labels with dots between, each at most 63 bytes, in lower case; "*." may come first. No port, no trailing dot, no Unicode.
 bool IsHost(std::string_view host);
 // As claims compare hosts: in lower case, without a trailing dot.
@@ -84,8 +87,10 @@ class Policy {
 
   // `own`: the host that the template gives to the workload.
   bool AllowsHost(std::string_view host, std::string_view own) const;
-  // `own`: the path that the template gives to the workload. On a host that namespaces share, other paths stay below "/{namespace}/".
-  bool AllowsPath(std::string_view host, std::string_view path, std::string_view own) const;
+  // `own`: the path that the template gives to the workload. On a host that namespaces share, other paths stay below "/{namespace}/". For
+  // ingress controllers that compare texts, "/{namespace}" of type ImplementationSpecific would also be the beginning of
+  // "/{namespace}-b/x".
+  bool AllowsPath(std::string_view host, std::string_view path, std::string_view type, std::string_view own) const;
   // Whether host and path lie in what the operator gave to this namespace alone: its zone, or "/{namespace}/" on a shared host.
   bool InZone(std::string_view host, std::string_view path) const;
   Given GivenTo(std::string_view host, std::string_view path) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "kube/meta/validation.h"
 
@@ -42,16 +44,13 @@ const DeclaredPort* FindByName(const std::vector<DeclaredPort>& declared, std::s
 
 // Names are wanted where there are several ports, and have to differ.
 void NamePorts(kube::List<ServicePort>& ports) {
+  if (ports.size() == 1 && ports[0].name.empty()) return;
+  std::set<std::string> taken;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    const auto taken = [&](const kube::String& name) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if (ports[j].name == name) return true;
-      }
-      return false;
-    };
-    if (ports[i].name.empty() && ports.size() == 1) return;
-    if (!ports[i].name.empty() && !taken(ports[i].name)) continue;
-    ports[i].name = Lower(ports[i].protocol.str()) + "-" + std::to_string(ports[i].port);
+    if (!ports[i].name.empty() && taken.insert(ports[i].name.str()).second) continue;
+    std::string name = Lower(ports[i].protocol.str()) + "-" + std::to_string(ports[i].port);
+    ports[i].name = name;
+    taken.insert(std::move(name));
   }
 }
 
@@ -101,13 +100,13 @@ Result<ServicePort> ParsePort(std::string_view part, const std::vector<DeclaredP
 
 std::vector<DeclaredPort> DeclaredPorts(const kube::core::v1::PodSpec& pods) {
   std::vector<DeclaredPort> declared;
+  std::set<std::pair<std::int32_t, std::string_view>> known;
   for (const kube::core::v1::Container& container : pods.containers) {
     for (const kube::core::v1::ContainerPort& port : container.ports) {
-      const std::string protocol = port.protocol.empty() ? "TCP" : port.protocol.str();
-      const bool known = std::any_of(declared.begin(), declared.end(), [&](const DeclaredPort& other) {
-        return other.number == port.container_port && other.protocol == protocol;
-      });
-      if (!known) declared.push_back({port.name.str(), protocol, port.container_port});
+      const std::string_view protocol = port.protocol.empty() ? "TCP" : port.protocol.view();
+      if (!known.emplace(port.container_port, protocol).second) continue;
+      declared.push_back({port.name.str(), std::string(protocol), port.container_port});
+      if (declared.size() > kMaxPorts) return declared;
     }
   }
   return declared;

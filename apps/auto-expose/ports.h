@@ -1,6 +1,7 @@
 // The ports of a Service: those that containers declare, or those that the annotation `port` names.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ struct DeclaredPort {
   std::int32_t number = 0;
 };
 
+// A workload with more declared ports gets no Service for all of them. The API server has no limit of its own, and there is room for
+// 100,000 in a Deployment.
+inline constexpr std::size_t kMaxPorts = 1000;
+
+// The first ones; kMaxPorts + 1 stand for more.
 std::vector<DeclaredPort> DeclaredPorts(const kube::core::v1::PodSpec& pods);
 kube::List<kube::core::v1::ServicePort> ServicePorts(const std::vector<DeclaredPort>& declared);
 

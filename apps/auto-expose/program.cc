@@ -12,6 +12,7 @@
 #include "claims.h"
 #include "exposer.h"
 #include "kube/base/log.h"
+#include "kube/base/printable.h"
 #include "kube/codec/yaml.h"
 #include "kube/control/manager_flags.h"
 #include "kube/version.h"
@@ -60,9 +61,10 @@ struct Manifests {
 };
 
 void PrintPlan(const Workload& workload, const Plan& plan, const Streams& io, int& problems) {
-  const std::string name = Claimant::Of(workload).ToString();
+  // No server has validated the names of a manifest.
+  const std::string name = kube::Printable(Claimant::Of(workload).ToString());
   for (const Problem& problem : plan.problems) {
-    io.err << name << ": " << problem.reason << ": " << problem.message << "\n";
+    io.err << name << ": " << problem.reason << ": " << kube::Printable(problem.message) << "\n";
     ++problems;
   }
   if (!plan.why.empty() && plan.problems.empty()) io.err << name << ": not exposed: " << plan.why << "\n";
@@ -72,7 +74,7 @@ void PrintPlan(const Workload& workload, const Plan& plan, const Streams& io, in
   if (plan.service) print(kube::ToYaml(*plan.service));
   if (plan.ingress) print(kube::ToYaml(*plan.ingress));
   if (plan.route) print(kube::ToYaml(*plan.route));
-  if (!plan.url.empty()) io.err << name << ": " << plan.url << "\n";
+  if (!plan.url.empty()) io.err << name << ": " << kube::Printable(plan.url) << "\n";
 }
 
 // As if all that the files have were in one cluster, and nothing else.
@@ -198,7 +200,9 @@ int RunProgram(const std::vector<std::string>& arguments, const std::optional<st
   if (!client) return manager_flags.Fail(client.error());
   if (const std::optional<std::string> own = OwnNamespace()) flags.settings.excluded_namespaces.push_back(*own);
   // Roles are printed elsewhere, but for a program that runs where its account is.
-  if (const auto& rbac = manager_flags.options.print_rbac) flags.settings.excluded_namespaces.push_back(rbac->service_account_namespace);
+  const kube::ManagerOptions& options = manager_flags.options;
+  if (const auto& rbac = options.print_manifests ? options.print_manifests : options.print_rbac)
+    flags.settings.excluded_namespaces.push_back(rbac->service_account_namespace);
   if (flags.dry_run) {
     const kube::Context ctx = kube::SignalContext();
     const Result<int> count = DryRun(ctx, *client, flags.settings, io.out);

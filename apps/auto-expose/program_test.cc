@@ -246,6 +246,29 @@ TEST(AutoExposeProgram, PlanSaysWhatIsRefused) {
   EXPECT_THAT(held.err, HasSubstr("HostConflict: http://shop.org/ belongs to Ingress bank/x"));
 }
 
+// A manifest cannot drive the terminal of its reviewer or forge a line.
+TEST(AutoExposeProgram, PlanPrintsNothingThatATerminalObeys) {
+  const auto plan = [](const std::string& host) {
+    std::string web = kWeb;
+    web.replace(
+        web.find("{name: web}"), 11,
+        R"({name: "w\e[2Jb", annotations: {auto-expose.kubexx.dev/ingress-annotations: "a: \"\\e[1m\"", auto-expose.kubexx.dev/host: )" +
+            host + "}}");
+    return Program({"plan", "-f", "-", "--domain", "example.com", "--allow-hosts=*", "--allow-ingress-annotations=*"}, web);
+  };
+  const Outcome refused = plan(R"("\e]0;x\ashop\nDeployment default/bank: fine")");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("Deployment default/w\\x1b[2Jb: InvalidAnnotation: "));
+  EXPECT_THAT(refused.err, HasSubstr("\\x1b]0;x\\x07shop\\nDeployment"));
+  const Outcome allowed = plan("shop.org");
+  EXPECT_EQ(allowed.code, 0) << allowed.err;
+  EXPECT_THAT(allowed.out, HasSubstr("kind: Ingress"));
+  for (const std::string& printed : {refused.err, refused.out, allowed.err, allowed.out}) {
+    EXPECT_THAT(printed, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(printed, Not(HasSubstr("\a")));
+  }
+}
+
 TEST(AutoExposeProgram, PlanOfAnOptedOutWorkloadSaysWhy) {
   const Outcome plan = Program({"plan", "-f", "-", "--opt-in"}, kWeb);
   EXPECT_EQ(plan.code, 0);

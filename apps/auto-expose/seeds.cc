@@ -8,7 +8,9 @@
 
 #include "json_list.h"
 #include "kube/base/log.h"
+#include "kube/base/mutex.h"
 #include "kube/codec/json.h"
+#include "kube/queue/parallelize.h"
 #include "kube/transport/transport_errors.h"
 
 namespace auto_expose {
@@ -19,6 +21,7 @@ using kube::Value;
 
 // Limit on the metadata of one child. The API server accepts objects of about 1.5 MiB.
 constexpr std::size_t kMaxMetadata = std::size_t{4} << 20;
+constexpr int kReadsAtOnce = 8;  // each may take that much
 
 // The list that has the hosts: a child of "f:spec" in managedFields.
 std::string_view HostList(const kube::Gvr& gvr) { return gvr.resource == kHttpRoutes.resource ? "f:hostnames" : "f:rules"; }
@@ -66,6 +69,15 @@ std::optional<Seed> SeedOf(const kube::Gvr& gvr, const kube::ObjectKey& key, con
   return Seed{*owner, std::move(claim), gvr, key};
 }
 
+bool MayHave(const Seed& seed, const Settings& settings, const NamespacePolicy& of_namespace) {
+  const Policy policy(settings, seed.key.ns, of_namespace);
+  Workload workload;
+  workload.metadata.name = seed.owner.key.name;
+  workload.metadata.namespace_ = seed.owner.key.ns;
+  return policy.AllowsHost(seed.claim.host, TemplateHost(workload, settings)) &&
+         policy.AllowsPath(seed.claim.host, seed.claim.path, {}, TemplatePath(workload, settings, seed.claim.host));
+}
+
 Evidence EvidenceOf(const Value& child, const kube::Gvr& gvr, const Claim& claim) {
   for (const Value& entry : child["metadata"]["managedFields"].list()) {
     if (entry["manager"].string_value() != kFieldManager || !entry["subresource"].string_value().empty()) continue;
@@ -86,22 +98,34 @@ Result<void> PutSeeds(const kube::Context& ctx, const kube::Client& client, cons
                       ClaimBoard& board, bool known) {
   // Whether a seed is contested, by all of the seed that Conflict depends on: namespace, host, path, in_zone.
   std::map<std::tuple<kube::String, std::string, std::string, bool>, bool> contested;
-  std::vector<Evidence> evidence;
-  for (const Seed& seed : seeds) {
+  std::vector<Evidence> evidence(seeds.size(), Evidence::kSeeded);
+  std::vector<std::size_t> to_read;
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    const Seed& seed = seeds[i];
     if (Result<void> go = ctx.Check(); !go) return go;
     // Paths matter on shared hosts only.
     const bool shared = seed.claim.host.empty() || seed.claim.host == board.shared_host();
     const auto [known_to_be, is_new] =
         contested.try_emplace({seed.key.ns, seed.claim.host, shared ? seed.claim.path : std::string(), seed.claim.in_zone});
     if (is_new) known_to_be->second = IsContested(seed, holders, board);
-    if (!known_to_be->second) {
-      evidence.push_back(Evidence::kSeeded);
-      continue;
-    }
-    const Result<Evidence> read = ReadEvidence(ctx, client, seed);
-    if (!read) return read.error();
-    evidence.push_back(*read);
+    if (known_to_be->second) to_read.push_back(i);
   }
+  // One wildcard may contest every seed, and no workload is exposed before all seeds are judged.
+  auto reading = ctx.WithCancel();
+  kube::Mutex mu;
+  std::optional<kube::Error> failure;
+  const Result<void> done = kube::ParallelizeUntil(reading.first, kReadsAtOnce, to_read.size(), [&](std::size_t i) {
+    const Result<Evidence> read = ReadEvidence(reading.first, client, seeds[to_read[i]]);
+    kube::MutexLock lock(mu);
+    if (read) {
+      evidence[to_read[i]] = *read;
+    } else if (!failure) {
+      failure = read.error();
+      reading.second.Cancel();
+    }
+  });
+  if (failure) return *failure;
+  if (!done) return done;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     if (known) {
       board.Weigh(seeds[i].owner, seeds[i].claim, evidence[i]);

@@ -32,6 +32,9 @@ struct Seed {
 std::optional<Seed> SeedOf(const kube::Gvr& gvr, const kube::ObjectKey& key, const std::optional<ChildOwner>& owner,
                            const std::vector<Claim>& claims, const Settings& settings, const NamespacePolicy& of_namespace);
 
+// Whether the policy lets the workload have its host and path. What it refuses is removed and holds nothing, so no request is spent on it.
+bool MayHave(const Seed& seed, const Settings& settings, const NamespacePolicy& of_namespace);
+
 // Whether auto-expose was the last to write the host, according to the managedFields of `child`, its JSON.
 Evidence EvidenceOf(const kube::Value& child, const kube::Gvr& gvr, const Claim& claim);
 

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "kube/base/mutex.h"
 #include "kube/codec/options.h"
+#include "kube/config/client_config.h"
 #include "kube/transport/transport.h"
 #include "kube/transport/transport_errors.h"
 
@@ -26,7 +29,14 @@ constexpr const char* kByHand = R"([{"manager":"kubectl-edit","operation":"Updat
 class TableTransport : public kube::Transport {
  public:
   Result<kube::HttpResponse> RoundTrip(const kube::Context&, kube::HttpRequest request) override {
+    kube::MutexLock lock(mu_);
     ++requests;
+    changed_.NotifyAll();
+    // Bounded: with fewer at a time the test fails instead of hanging.
+    for (const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60); requests < at_once;) {
+      if (!changed_.WaitUntil(mu_, limit)) break;
+    }
+    together = together || requests >= at_once;
     if (broken) return kube::TransportError(kube::transport_reason::kConnectionRefused, "no server");
     std::string items;
     for (const auto& [key, managed_fields] : children) {
@@ -47,6 +57,12 @@ class TableTransport : public kube::Transport {
   std::map<std::pair<std::string, std::string>, std::string> children;  // by namespace and name
   bool broken = false;
   int requests = 0;
+  int at_once = 0;  // none is answered before so many were sent
+  bool together = false;
+
+ private:
+  kube::Mutex mu_;
+  kube::CondVar changed_;
 };
 
 class AutoExposeSeeds : public ::testing::Test {
@@ -113,6 +129,36 @@ TEST_F(AutoExposeSeeds, OnlyContestedChildrenAreRead) {
   EXPECT_EQ(transport_->requests, 2);
   EXPECT_EQ(Take("evil", "old", "a.org"), "Deployment shop/web");
   EXPECT_EQ(Take("shop", "web", "a.org"), "");
+}
+
+// One wildcard contests everything, and all workloads wait for the answers.
+TEST_F(AutoExposeSeeds, SeveralChildrenAreReadAtATime) {
+  for (int i = 0; i < 20; ++i) Child("shop", ("web" + std::to_string(i)).c_str(), "a.org", i % 2 == 0 ? kByAutoExpose : kByHand);
+  Child("evil", "old", "*.org", kByHand);
+  transport_->at_once = 8;
+  ASSERT_TRUE(Put());
+  EXPECT_TRUE(transport_->together);
+  EXPECT_EQ(transport_->requests, 21);
+  EXPECT_EQ(Take("evil", "old", "*.org"), "Deployment shop/web0");
+}
+
+TEST_F(AutoExposeSeeds, WhatThePolicyRefusesIsNone) {
+  Settings settings;
+  settings.domain = "example.com";
+  const auto may = [&](const char* host, const char* path = "/", const NamespacePolicy& policy = {}) {
+    const ChildOwner owner{"Deployment", {"shop", "web"}, "uid"};
+    return MayHave({owner, {host, path}, kube::GvrOf<kube::networking::v1::Ingress>(), {"shop", "web"}}, settings, policy);
+  };
+  EXPECT_TRUE(may("web.shop.example.com"));
+  EXPECT_TRUE(may("other.shop.example.com"));
+  EXPECT_FALSE(may("web.bank.example.com"));
+  EXPECT_FALSE(may("a.org"));
+  EXPECT_TRUE(may("a.org", "/", NamespacePolicy::Of({{kube::String(kAllowHostsAnnotation), "a.org"}})));
+  settings.allowed.hosts = {"*"};
+  EXPECT_TRUE(may("a.org"));
+  settings.host = "apps.{domain}";
+  EXPECT_TRUE(may("apps.example.com", "/shop/web"));
+  EXPECT_FALSE(may("apps.example.com", "/bank/web"));
 }
 
 TEST_F(AutoExposeSeeds, AServerThatCannotBeReachedIsAnError) {
