@@ -14,18 +14,24 @@
 using kube::Ptr;
 using kube::apps::v1::Deployment;
 
+// [connect]
 int main(int argc, char** argv) {
   kube::ConfigFlags flags("deployment_logger");
   return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
+    // [end]
+    // [informer]
     kube::InformerFactory informers(client);
     const auto registration = informers.For<Deployment>().AddEventHandler({
         .on_add = [](const Ptr<Deployment>&, bool) { std::cout << "add was called" << std::endl; },
         .on_delete = [](const kube::Deleted<Deployment>&) { std::cout << "del was called" << std::endl; },
     });
+    // [end]
 
+    // [run]
     std::cout << "starting controller" << std::endl;
     informers.Start(ctx);
     registration.value().WaitForSync(ctx).value();  // the cache is complete, and the handler was called with the initial list
     ctx.WaitUntilStopped();
+    // [end]
   });
 }

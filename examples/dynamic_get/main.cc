@@ -20,9 +20,11 @@ int main(int argc, char** argv) {
   flags.Add("name", &name, "of the object").Value("NAME").Required();
   flags.Add("cluster-scoped", &cluster_scoped, "the kind has no namespaces");
   return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
+    // [get]
     const kube::Gvr gvr{kube::String(group), kube::String(version), kube::String(resource)};
     const kube::ObjectKey key{kube::String(cluster_scoped ? "" : client.default_namespace()), kube::String(name)};
     const kube::DynamicObject object = client.Resource(gvr).Get(ctx, key).value();
     std::cout << "Got " << object.kind() << " " << object.name() << "\n" << ToYaml(object).value();
+    // [end]
   });
 }

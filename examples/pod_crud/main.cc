@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
     const kube::ObjectKey key{kube::String(client.default_namespace()), "client-test"};
 
+    // [create]
     Pod pod;
     pod.metadata.namespace_ = key.ns;
     pod.metadata.name = key.name;
@@ -42,7 +43,9 @@ int main(int argc, char** argv) {
     const Pod created = client.Create(ctx, pod).value();
     std::cerr << "created pod " << created.metadata.name << "\n";
     PrintLabels(client.Get<Pod>(ctx, key).value());
+    // [end]
 
+    // [update]
     // The server rejects an update of any version but the newest: read and try again.
     const auto relabel = [&]() -> Result<void> {
       return client.Get<Pod>(ctx, key).and_then([&](Pod current) {
@@ -51,6 +54,7 @@ int main(int argc, char** argv) {
       });
     };
     kube::RetryOnConflict(ctx, relabel).value();
+    // [end]
     PrintLabels(client.Get<Pod>(ctx, key).value());
 
     client.Delete<Pod>(ctx, key, {.grace_period_seconds = 0}).value();

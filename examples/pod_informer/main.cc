@@ -18,6 +18,7 @@ using kube::core::v1::Pod;
 int main(int argc, char** argv) {
   kube::ConfigFlags flags("pod_informer");
   return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
+    // [informer]
     // One watch for each kind, however many parts of a program ask for it. Every half hour a resync delivers all pods again, from the
     // cache.
     kube::InformerFactory informers(client, {.resync = std::chrono::minutes(30)});
@@ -27,12 +28,15 @@ int main(int argc, char** argv) {
         .on_update = [](const Ptr<Pod>& before, const Ptr<Pod>&) { std::cout << "update pod :" << before->metadata.name << std::endl; },
         .on_delete = [](const kube::Deleted<Pod>& gone) { std::cout << "delete pod :" << gone.key.name << std::endl; },
     });
+    // [end]
 
+    // [start]
     informers.Start(ctx);
     informers.WaitForSync(ctx).value();
     // The handler runs on its own thread: it may still be called with the initial list.
     registration.value().WaitForSync(ctx).value();
     std::cerr << "pod_informer: the cache is complete: " + pods.status().ToString() + "\n";
     ctx.WaitUntilStopped();
+    // [end]
   });
 }

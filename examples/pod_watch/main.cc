@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   std::optional<std::int64_t> timeout;
   flags.Add("timeout", &timeout, "seconds after which the server ends the watch");
   return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
+    // [watch]
     kube::Watcher<Pod> watcher =
         client.Watch<Pod>(ctx, {.ns = client.default_namespace(), .bookmarks = true, .timeout_seconds = timeout}).value();
     std::cerr << "watching the pods of namespace " << client.default_namespace() << std::endl;
@@ -42,5 +43,6 @@ int main(int argc, char** argv) {
       }
     }
     std::cout << "watcher channel closed\n";
+    // [end]
   });
 }

@@ -1,0 +1,6 @@
+// Each Deployment says who created it, and its images have a tag.
+#pragma once
+
+#include "kube/webhook/webhook_spec.h"
+
+kube::WebhookSpec DeploymentPolicy();
