@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the same work, an informer and a controller, in kubexx, client-go and kube-rs against one real control plane, and writes what it cost
-each of them.
+"""Runs the same work, an informer, a controller and webhooks, in kubexx, client-go and kube-rs, and writes what it cost each of them. Informers
+and controllers have one real control plane; webhooks need none.
 
 `make bench-peers` builds all that this needs and runs it. What is measured and how is in README.md beside this file."""
 
@@ -20,11 +20,14 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import figures
 import reconcile
+import webhook
 
 HERE = Path(__file__).resolve().parent
 SIDES = ["kubexx", "baseline", "client-go", "kube-rs"]
 OURS = SIDES[:2]
+WORK = ["informer", "reconcile", "webhook"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,16 @@ ROWS = [
     Row("reconcile_cpu_desired_state", "s", "reconcile-desired-state", "cpu"),
     Row("reconcile_wall_desired_state", "s", "reconcile-desired-state", "wall"),
     Row("reconcile_requests_desired_state", "", "reconcile-desired-state", "requests"),
+    Row("webhook_validate_cpu", "us", "webhook-validate", "cpu", 1e6, wanted=4),
+    Row("webhook_validate_p99", "ms", "webhook-validate", "p99", 1e3, wanted=1),
+    Row("webhook_mutate_cpu", "us", "webhook-mutate", "cpu", 1e6, wanted=4),
+    Row("webhook_mutate_p99", "ms", "webhook-mutate", "p99", 1e3, wanted=1),
+    Row("webhook_convert_cpu", "us", "webhook-convert", "cpu", 1e6),
+    Row("webhook_convert_p99", "ms", "webhook-convert", "p99", 1e3, wanted=1),
+    Row("webhook_convert_cpu_no_keep", "us", "webhook-convert-no-keep", "cpu", 1e6, peers="webhook-convert"),
+    Row("webhook_convert_list_cpu", "ms", "webhook-convert-list", "cpu", 1e3, wanted=4),
+    Row("webhook_convert_list_p99", "ms", "webhook-convert-list", "p99", 1e3, wanted=1),
+    Row("webhook_convert_list_cpu_no_keep", "ms", "webhook-convert-list-no-keep", "cpu", 1e3, peers="webhook-convert-list"),
 ]
 
 
@@ -304,6 +317,17 @@ class Bench:
                     say(f"round {number + 1} {variant:18} {side:10} {sample['cpu']:7.2f} s CPU, {sample['wall']:6.2f} s, {sample['rss'] / 1e6:6.1f} MB, "
                         f"peak {sample['peak'] / 1e6:6.1f} MB, {sample['requests']} requests")
 
+    def webhooks(self, programs: dict[str, list[str]]) -> None:
+        args = self.args
+        work = webhook.Webhook(programs, peers_folder(), args.reviews, args.convert_objects, args.convert_lists, args.rounds, Failure)
+        say(f"webhooks: {args.reviews} reviews of each sort, {args.convert_lists} lists of {args.convert_objects} objects")
+        for (side, variant), runs in work.run(self.folder).items():
+            if args.variants and variant not in args.variants:
+                continue
+            self.samples[side, variant] = runs
+            for number_, sample in enumerate(runs, 1):
+                say(f"round {number_} {variant:28} {side:10} {sample['cpu'] * 1e6:10.0f} us CPU a call, p99 {sample['p99'] * 1e3:.2f} ms")
+
     def values(self, side: str, row: Row) -> list[float]:
         variant = row.peers if row.peers and side not in OURS else row.variant
         return [s[row.figure] * row.scale for s in self.samples.get((side, variant), []) if row.figure in s]
@@ -341,8 +365,8 @@ def ratio(row: Row, ours: float | None, theirs: float | None) -> str:
 
 def table(rows: list[tuple[Row, dict]]) -> str:
     lines = ["| | unit | kubexx | client-go | kube-rs | client-go / kubexx | wanted | kube-rs / kubexx |", "|---|---|--:|--:|--:|--:|--:|--:|"]
-    for row, figures in rows:
-        ours, go, rust = figures["kubexx"], figures["client_go"], figures["kube_rs"]
+    for row, medians in rows:
+        ours, go, rust = medians["kubexx"], medians["client_go"], medians["kube_rs"]
         name = row.name + (" (more is better: kubexx / peer)" if row.more_is_better else "")
         lines.append(f"| {name} | {row.unit} | {number(ours)} | {number(go)} | {number(rust)} | {ratio(row, ours, go)} | "
                      f"{f'{row.wanted:g}' if row.wanted else ''} | {ratio(row, ours, rust)} |")
@@ -372,23 +396,34 @@ def machine() -> str:
     return f"{os.cpu_count()} x {model}"
 
 
+def publish(bench: Bench, path: Path) -> None:
+    """Into the file that the figures of README.md come from."""
+    measured = {row.name: {side: value for side in SIDES if (value := bench.median(side, row)) is not None} for row in ROWS}
+    data = figures.read(path)
+    for line in figures.update(data, measured, machine()):
+        say(f"{path}: {line}")
+    figures.write(data, path)
+
+
 def write(bench: Bench, out: Path, reasons: dict[str, str]) -> str:
     rows = []
     for row in ROWS:
-        figures = {side.replace("-", "_"): bench.median(side, row) for side in SIDES}
-        if any(value is not None for value in figures.values()):
-            rows.append((row, {"name": row.name, "unit": row.unit, **figures}))
+        medians = {side.replace("-", "_"): bench.median(side, row) for side in SIDES}
+        if any(value is not None for value in medians.values()):
+            rows.append((row, {"name": row.name, "unit": row.unit, **medians}))
     rounds = [len(runs) for runs in bench.samples.values()]
     complete = min(rounds) == max(rounds) == bench.args.rounds
     result = {
         "pods": bench.args.pods, "updates": bench.args.updates, "objects": bench.args.objects, "rounds": max(rounds), "complete": complete, "machine": machine(),
         "missing": reasons,
-        "rows": [figures for _, figures in rows],
+        "rows": [medians for _, medians in rows],
         "samples": [{"side": side, "variant": variant, "runs": runs} for (side, variant), runs in bench.samples.items()],
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "peers.json").write_text(json.dumps(result, indent=1) + "\n")
-    text = f"{bench.args.pods} pods, {bench.args.updates} updates" if "informer" in bench.args.work else f"{bench.args.objects} objects"
+    counts = {"informer": f"{bench.args.pods} pods, {bench.args.updates} updates", "reconcile": f"{bench.args.objects} objects",
+              "webhook": f"{bench.args.reviews} reviews"}
+    text = next(counts[work] for work in counts if work in bench.args.work)
     text += f", medians of {max(rounds)} rounds, {machine()}.\n"
     if not complete:
         text += f"The run was ended early: {bench.args.rounds} rounds were asked for, and some lines have fewer than others.\n"
@@ -399,6 +434,9 @@ def write(bench: Bench, out: Path, reasons: dict[str, str]) -> str:
         text += "\nkube-rs has no protobuf: its figures in the lines of protobuf are of the same pods in JSON.\n"
     if "reconcile" in bench.args.work:
         text += f"\nreconcile: {bench.args.objects} objects, {bench.args.workers} workers; beside kubexx stand controller-runtime (column client-go) and kube-rs.\n"
+    if "webhook" in bench.args.work:
+        text += (f"\nwebhook: {bench.args.reviews} reviews of a 10 KB pod, as many conversions of one object, {bench.args.convert_lists} lists of "
+                 f"{bench.args.convert_objects}; figures are of one call, and stand beside controller-runtime (column client-go).\n")
     for side, reason in reasons.items():
         text += f"{side} is missing: {reason}\n"
     (out / "peers.md").write_text(text)
@@ -438,6 +476,7 @@ def main() -> int:
     parser.add_argument("--build", type=Path, default=Path("build/release"), help="the folder of a release build (default build/release)")
     parser.add_argument("--baseline", type=Path, help="the release build of an earlier commit, measured beside --build and compared with it")
     parser.add_argument("--out", type=Path, default=Path("build/bench"), help="where peers.json and peers.md go (default build/bench)")
+    parser.add_argument("--figures", type=Path, help="put the medians into the tables of this file that have these rows: bench/peers/figures.json")
     parser.add_argument("--pods", type=int, default=20000, help="how many objects of each kind (default 20000)")
     parser.add_argument("--updates", type=int, default=5000, help="how many updates; half at --rate, half at once (default 5000)")
     parser.add_argument("--rate", type=int, default=200, help="updates a second of the first half (default 200)")
@@ -448,35 +487,45 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="a folder for the cluster's data that stays: the next run does not load it anew")
     parser.add_argument("--objects", type=int, default=1000, help="how many objects of the reconcile round (default 1000)")
     parser.add_argument("--workers", type=int, default=4, help="workers of the controllers (default 4)")
-    parser.add_argument("--work", action="append", choices=["informer", "reconcile"], help="only this; may come several times (default: both)")
+    parser.add_argument("--reviews", type=int, default=10000, help="how many reviews of each sort in the webhook round (default 10000)")
+    parser.add_argument("--convert-objects", type=int, default=5000, help="how many objects in a list that is converted (default 5000)")
+    parser.add_argument("--convert-lists", type=int, default=5, help="how many such lists (default 5)")
+    parser.add_argument("--work", action="append", choices=WORK, help="only this; may come several times (default: all)")
     parser.add_argument("--only", action="append", choices=SIDES, help="run this side only; may come several times")
-    parser.add_argument("--variants", action="append", choices=[v.name for v in VARIANTS] + reconcile.VARIANTS, help="run this variant only; may come several times")
+    parser.add_argument("--variants", action="append", choices=[v.name for v in VARIANTS] + reconcile.VARIANTS + webhook.VARIANTS, help="run this variant only; may come several times")
     args = parser.parse_args()
-    args.work = args.work or ["informer", "reconcile"]
-    if min(args.pods, args.rounds, args.rate, args.calm_updates, args.calm_rate) < 1 or args.updates < 0 or args.updates == 1:
-        parser.error("--pods, --rounds, --rate, --calm-updates and --calm-rate are at least 1, --updates is 0 or at least 2")
+    args.work = args.work or WORK
+    if min(args.pods, args.rounds, args.reviews, args.convert_objects, args.convert_lists, args.rate, args.calm_updates, args.calm_rate) < 1 or args.updates < 0 or args.updates == 1:
+        parser.error("--pods, --rounds, --reviews, --convert-objects, --convert-lists, --rate, --calm-updates and --calm-rate are at least 1, --updates is 0 or at least 2")
 
     programs, reasons = find_programs(args, informer_programs(args)) if "informer" in args.work else ({}, {})
     reconcilers, missing = find_programs(args, reconcile.find_programs(our_builds(args), peers_folder())) if "reconcile" in args.work else ({}, {})
+    reasons |= missing
+    hooks, missing = find_programs(args, webhook.find_programs(our_builds(args), peers_folder())) if "webhook" in args.work else ({}, {})
     reasons |= missing
     for side, reason in reasons.items():
         say(f"{side}: {reason}; its column stays empty")
     folder = args.keep.absolute() if args.keep else Path(tempfile.mkdtemp(prefix="kubexx-peers-"))
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        say(f"starting a control plane in {folder}")
-        with ControlPlane(args.build / "apps/kubexx/kubexx", folder) as plane:
-            bench = Bench(args, programs, str(args.build / "bench/peers/peers_load"), folder, plane.kubeconfig,
-                          reconcilers=reconcilers)
-            try:
-                if reconcilers:
-                    bench.reconcile()
-                if programs:
-                    bench.fill()
-                    bench.measure()
-            finally:
-                if bench.samples:
-                    print(write(bench, args.out, reasons), flush=True)
+        bench = Bench(args, programs, str(args.build / "bench/peers/peers_load"), folder, folder, reconcilers=reconcilers)
+        try:
+            if hooks:
+                bench.webhooks(hooks)
+            if reconcilers or programs:
+                say(f"starting a control plane in {folder}")
+                with ControlPlane(args.build / "apps/kubexx/kubexx", folder) as plane:
+                    bench.kubeconfig = plane.kubeconfig
+                    if reconcilers:
+                        bench.reconcile()
+                    if programs:
+                        bench.fill()
+                        bench.measure()
+        finally:
+            if bench.samples:
+                print(write(bench, args.out, reasons), flush=True)
+                if args.figures:
+                    publish(bench, args.figures)
     except (Failure, OSError) as failure:
         say(f"bench-peers: {failure}")
         return 1

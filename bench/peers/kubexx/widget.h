@@ -1,39 +1,35 @@
-// The custom resource of the reconcile round (../widgets.yaml), as a code generator would write it.
+// Widget: the custom resource of the reconcile round (../widgets.yaml).
+// +groupName=bench.example.com
+// +versionName=v1
 #pragma once
 
-#include <cstdint>
+#include <kube/kind.h>
 
-#include "kube/meta/v1.h"
-#include "kube/value/string.h"
-#include "kube/value/type_info.h"
+#include <cstdint>
 
 namespace kube::bench {
 
 struct WidgetSpec {
-  String message{};
+  kube::String message{};
   std::int32_t size = 0;
-  UnknownFields unknown_fields{};
 
-  static const TypeInfo kType;
-  friend bool operator==(const WidgetSpec& a, const WidgetSpec& b) { return EqualObjects(kType, &a, &b); }
+  KUBE_TABLE(WidgetSpec);
 };
 
 struct WidgetStatus {
   std::int64_t observed_generation = 0;
   bool ready = false;
-  UnknownFields unknown_fields{};
 
-  static const TypeInfo kType;
-  friend bool operator==(const WidgetStatus& a, const WidgetStatus& b) { return EqualObjects(kType, &a, &b); }
+  KUBE_TABLE(WidgetStatus);
 };
 
+// +kubebuilder:subresource:status
 struct Widget {
-  meta::v1::ObjectMeta metadata{};
+  kube::meta::v1::ObjectMeta metadata{};
   WidgetSpec spec{};
   WidgetStatus status{};
-  UnknownFields unknown_fields{};
 
-  static const TypeInfo kType;
+  KUBE_TABLE(Widget);
 };
 
 }  // namespace kube::bench

@@ -20,6 +20,7 @@
 
 #include "kube/api/core/v1.h"
 #include "kube/base/thread.h"
+#include "kube/base/wait_until.h"
 #include "kube/client/client.h"
 #include "kube/client/status_error.h"
 #include "kube/codec/yaml.h"

@@ -1,19 +1,20 @@
-// Workload: the custom resource with a pod's payload (../workloads.yaml), as a struct. Written by hand: it shows what a table takes.
+// Workload: the custom resource with a pod's payload (../workloads.yaml), as a kind of one's own: `kubexx generate` makes its table.
+// +groupName=bench.example.com
+// +versionName=v1
 #pragma once
 
-#include "kube/api/core/v1.h"
-#include "kube/meta/v1.h"
-#include "kube/value/type_info.h"
+#include <kube/api/core/v1.h>
+#include <kube/kind.h>
 
 namespace kube::bench {
 
+// +kubebuilder:subresource:status
 struct Workload {
-  meta::v1::ObjectMeta metadata{};
-  core::v1::PodSpec spec{};
-  core::v1::PodStatus status{};
-  UnknownFields unknown_fields{};
+  kube::meta::v1::ObjectMeta metadata{};
+  kube::core::v1::PodSpec spec{};
+  kube::core::v1::PodStatus status{};
 
-  static const TypeInfo kType;
+  KUBE_TABLE(Workload);
 };
 
 }  // namespace kube::bench
