@@ -217,6 +217,29 @@ TEST_P(AutoExposeAttackTest, WithoutADomainPathsOfOthersAreRefused) {
   });
 }
 
+// Ingress controllers that compare texts would send requests for "/EVIL-b/..." to it.
+TEST_P(AutoExposeAttackTest, APathTypeDoesNotReachNamespacesThatBeginAlike) {
+  settings_.domain = "";
+  Start();
+  Evil([&] {
+    const std::string path = "auto-expose.kubexx.dev/path: \"/" + evil_ + "\"";
+    Create(MakeDeployment("loose", "{" + path + ", auto-expose.kubexx.dev/path-type: ImplementationSpecific}"));
+    EXPECT_TRUE(Told("loose", "Warning PathNotAllowed"));
+    EXPECT_FALSE(Get<Ingress>("loose"));
+    Create(MakeDeployment("good", "{" + path + "}"));
+    ASSERT_TRUE(Appears<Ingress>("good"));
+    // What is there is judged by its type, too, while the annotations are malformed.
+    Patch<Deployment>("good", Annotation("port", "nonsense"));
+    ASSERT_TRUE(Told("good", "Warning InvalidAnnotation"));
+    ASSERT_TRUE(Reconciled("good"));
+    Ingress edited = *Get<Ingress>("good");
+    edited.spec.rules[0].http.Mutable().paths[0].path_type = std::string(kImplementationSpecific);
+    const Result<Ingress> updated = client_->Update(Patient(), edited, {.field_manager = "somebody"});
+    ASSERT_TRUE(updated) << updated.error().ToString();
+    EXPECT_TRUE(Goes<Ingress>("good"));
+  });
+}
+
 TEST_P(AutoExposeAttackTest, ManyPassesAreOneEvent) {
   Start();
   Evil([&] {
@@ -373,6 +396,24 @@ TEST_P(AutoExposeAttackTest, ADeletedIngressComesBackToItsHolder) {
   // When the victim lets go, it is the other's turn.
   Patch<Deployment>("web", Annotation("expose", "false"));
   EXPECT_TRUE(Evil([&] { return Appears<Ingress>("old"); }));
+}
+
+// The tenant asks for as much as an object has room for. Nobody else waits for it, and it is not an event for each.
+TEST_P(AutoExposeAttackTest, VeryManyPortsAndKeysCostOthersNothing) {
+  Start();
+  std::string ports = "[{containerPort: 1}", keys;
+  for (int i = 2; i <= 3000; ++i) ports += ", {containerPort: " + std::to_string(i) + "}";
+  for (int i = 1000; i < 2000; ++i) keys += "example.com/k" + std::to_string(i) + ": x\\n";
+  Evil([&] {
+    Create(MakeDeployment("ports", "{}", ports + "]"));
+    Create(MakeDeployment("keys", "{auto-expose.kubexx.dev/ingress-annotations: \"" + keys + "\"}"));
+    EXPECT_TRUE(Told("ports", "Warning TooManyPorts"));
+    EXPECT_FALSE(Get<Service>("ports"));
+    EXPECT_TRUE(Told("keys", "Warning IngressAnnotationNotAllowed", "992 more keys"));
+    EXPECT_LE(Events("keys").size(), 9U);
+  });
+  Create(MakeDeployment("web"));
+  EXPECT_TRUE(Told("web", "Normal Exposed"));
 }
 
 // The tenant edits the Ingress that auto-expose made for him: it shows the victim's host, and his annotation asks for it, too.

@@ -245,6 +245,16 @@ TEST_P(AutoExposeServerTest, DryRunSaysWhatWouldBeDoneAndDoesNothing) {
   EXPECT_FALSE(Get<Service>("web"));
 }
 
+// Annotations are a tenant's, and the operator reads this in a terminal.
+TEST_P(AutoExposeServerTest, DryRunPrintsNothingThatATerminalObeys) {
+  Create(MakeDeployment("web", R"({auto-expose.kubexx.dev/host: "\e[2Jx\nDeployment bank/web\n  deleted"})"));
+  std::ostringstream out;
+  const Result<int> count = DryRun(Patient(), *client_, settings_, out);
+  ASSERT_TRUE(count) << count.error().ToString();
+  EXPECT_THAT(out.str(), HasSubstr(R"("\x1b[2Jx\nDeployment bank/web\n  deleted")"));
+  EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
+}
+
 TEST_P(AutoExposeServerTest, DryRunSaysWhatBecomesOfOrphans) {
   Start();
   for (const char* name : {"stays", "goes"}) {

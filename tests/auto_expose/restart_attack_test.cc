@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "attack_test_util.h"
 #include "children.h"
@@ -155,6 +158,52 @@ TEST_P(AutoExposeRestartTest, AnEditedIngressBesideAHandMadeOneGainsNothing) {
     EXPECT_TRUE(Told("old", "Warning HostDisputed"));
     EXPECT_EQ(Get<Ingress>("old")->spec.rules[0].http->paths[0].path, "/");
   });
+}
+
+// Counts the requests for the evidence of seeds. No workload is exposed before all of them are answered.
+class CountingEvidence : public kube::TransportDecorator {
+ public:
+  CountingEvidence(std::shared_ptr<kube::Transport> next, std::shared_ptr<std::atomic<int>> count)
+      : TransportDecorator(std::move(next)), count_(std::move(count)) {}
+  Result<kube::HttpResponse> RoundTrip(const Context& ctx, kube::HttpRequest request) override {
+    const std::string* accept = request.headers.Find("Accept");
+    const bool metadata = accept != nullptr && accept->find("as=PartialObjectMetadataList") != std::string::npos;
+    if (metadata && request.target.find("/ingresses?fieldSelector=") != std::string::npos) ++*count_;
+    return next().RoundTrip(ctx, std::move(request));
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<int>> count_;
+};
+
+// The tenant writes the victim's host into all of his Ingresses while auto-expose does not run, to make it ask about each of them. Only the
+// victim's own is worth a request.
+TEST_P(AutoExposeRestartTest, AHostThatThePolicyRefusesCostsNoRequest) {
+  Start();
+  Create(MakeDeployment("web"));
+  ASSERT_TRUE(Appears<Ingress>("web"));
+  const String uid = Get<Ingress>("web")->metadata.uid;
+  const std::string names[] = {"a", "b", "c"};
+  Evil([&] {
+    for (const std::string& name : names) Create(MakeDeployment(name));
+    for (const std::string& name : names) ASSERT_TRUE(Appears<Ingress>(name));
+  });
+  End();
+  const auto reads = std::make_shared<std::atomic<int>>(0);
+  wrap_ = [reads](std::shared_ptr<kube::Transport> next) { return std::make_shared<CountingEvidence>(std::move(next), reads); };
+  Evil([&] {
+    for (const std::string& name : names) EditHost(name, "web." + victim_, kFieldManager);
+  });
+  Start();
+  Evil([&] {
+    for (const std::string& name : names) {
+      const std::string own = name + "." + evil_ + "." + domain_;
+      EXPECT_TRUE(Appears<Ingress>(name, [&](const Ingress& i) { return Host(i) == own; })) << name;
+    }
+  });
+  EXPECT_TRUE(Reconciled("web"));
+  EXPECT_TRUE(Stands(uid));
+  EXPECT_EQ(*reads, 1);
 }
 
 INSTANTIATE_SERVERS(AutoExposeRestartTest);

@@ -2,12 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <sstream>
 #include <string>
 
 #include "exposer_test_util.h"
 
 namespace auto_expose {
 namespace {
+
+using ::testing::HasSubstr;
 
 // Objects with the label spoil=yes arrive with metadata of the wrong shape.
 class SpoilsObjects : public kube::TransportDecorator {
@@ -99,6 +103,26 @@ TEST_P(AutoExposeUndecodableTest, AChildThatCannotBeDecodedIsItsWorkloadsClaim) 
   EXPECT_FALSE(Get<Ingress>("thief"));
   ASSERT_TRUE(Get<Ingress>("web"));
   EXPECT_EQ(Get<Ingress>("web")->metadata.uid, uid);
+}
+
+// Whoever can make one such object must not keep the operator from knowing what a change of flags would do.
+TEST_P(AutoExposeUndecodableTest, ADryRunGoesOnWithoutWhatCannotBeDecoded) {
+  Start();
+  Create(MakeDeployment("spoilt"));
+  ASSERT_TRUE(Appears<Ingress>("spoilt"));
+  End();
+  Patch<Deployment>("spoilt", Spoil());
+  Patch<Ingress>("spoilt", Spoil());
+  Create(MakeDeployment("web"));
+  const Client client =
+      NewClient({.wrap_transport = [](std::shared_ptr<kube::Transport> next) { return std::make_shared<SpoilsObjects>(std::move(next)); }});
+  std::ostringstream out;
+  const Result<int> count = DryRun(Patient(), client, settings_, out);
+  ASSERT_TRUE(count) << count.error().ToString();
+  EXPECT_EQ(*count, 1) << out.str();
+  EXPECT_THAT(out.str(), HasSubstr("Deployment " + ns_ + "/web  http://web." + ns_ + ".example.com/"));
+  EXPECT_THAT(out.str(), HasSubstr("Deployment " + ns_ + "/spoilt\n  left out here, because it cannot be decoded: metadata.labels"));
+  EXPECT_THAT(out.str(), HasSubstr("Ingress " + ns_ + "/spoilt\n  left out here"));
 }
 
 INSTANTIATE_SERVERS(AutoExposeUndecodableTest);

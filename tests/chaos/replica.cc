@@ -4,7 +4,12 @@
 //
 // Exit codes: 0 after SIGTERM, kExitLostLease where leadership was lost, kExitFailed otherwise.
 //
+// After SIGUSR1 it writes the manager's debug report to standard error, for tests that fail.
+//
 // Each of its writes has an Audit-ID that says who sent it and when: "a-3.1789000000000000.42". The server's audit log has it then.
+#include <signal.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -16,6 +21,7 @@
 #include "kube/api/apps/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/context.h"
+#include "kube/base/thread.h"
 #include "kube/client/client.h"
 #include "kube/config/kubeconfig.h"
 #include "kube/config/load.h"
@@ -74,12 +80,43 @@ class ChildReconciler {
   const Lister<ConfigMap> maps_;
 };
 
+// Takes SIGUSR1, which all threads of the process have to block.
+class Reporter {
+ public:
+  explicit Reporter(const Manager& manager) : thread_("report", [this, &manager] { Loop(manager); }) {}
+  ~Reporter() {
+    ending_ = true;
+    ::kill(::getpid(), SIGUSR1);
+  }
+  static void BlockSignal() {
+    const sigset_t set = Set();
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  }
+
+ private:
+  static sigset_t Set() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    return set;
+  }
+  void Loop(const Manager& manager) const {
+    const sigset_t set = Set();
+    int signal = 0;
+    while (sigwait(&set, &signal) == 0 && !ending_) std::fprintf(stderr, "%s\n%s\n", manager.DebugJson().c_str(), kEndOfReport);
+  }
+
+  std::atomic<bool> ending_ = false;
+  Thread thread_;  // joined first
+};
+
 int Fail(const Error& error) {
   std::fprintf(stderr, "chaos_replica: %s\n", error.ToString().c_str());
   return IsLeadershipLost(error) ? kExitLostLease : kExitFailed;
 }
 
 int Run(char** argv) {
+  Reporter::BlockSignal();
   const Context ctx = SignalContext();
   const std::string ns = argv[2], identity = argv[3];
   const auto time = [&](int i) { return std::chrono::milliseconds(std::atoi(argv[i])); };
@@ -110,6 +147,7 @@ int Run(char** argv) {
                                              .RateLimited(MaxWaitLimiter(DefaultRateLimiter(), std::chrono::seconds(5)))
                                              .Reconcile(ChildReconciler(*client, manager.informers())));
   if (!added) return Fail(added.error());
+  const Reporter reporter(manager);
   if (Result<void> ran = manager.Run(ctx); !ran) return Fail(ran.error());
   return 0;
 }

@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <deque>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
+#include "kube/base/context.h"
 #include "wanted.h"
 
 namespace kube::chaos {
@@ -19,6 +21,7 @@ using std::chrono::steady_clock;
 
 // A replica that gives its lease back waits for the server, but not for long.
 constexpr std::chrono::seconds kTerminationPatience{60};
+constexpr std::chrono::seconds kReportPatience{10};
 
 }  // namespace
 
@@ -55,7 +58,7 @@ void Replica::Start() {
   Result<std::unique_ptr<internal::Process>> process =
       internal::Process::Start({.argv = {options_.program, options_.kubeconfig, options_.ns, IdentityLocked(),
                                          text(options_.lease_duration), text(options_.renew_deadline), text(options_.retry_period)},
-                                .log_file = options_.directory + "/" + name_ + ".log"});
+                                .log_file = LogFile()});
   if (!process) {
     mistakes_.push_back(IdentityLocked() + " did not start: " + process.error().ToString());
     not_before_ = steady_clock::now() + std::chrono::seconds(1);
@@ -173,8 +176,26 @@ std::optional<Usage> Replica::usage() const {
                .threads = std::stoi(fields[17])};
 }
 
+std::string Replica::Report() const {
+  const auto log = [this] {
+    std::ifstream file(LogFile());
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::size_t begin = log().size();
+  {
+    MutexLock lock(mu_);
+    if (process_ == nullptr || !process_->Signal(SIGUSR1)) return {};
+  }
+  for (const auto until = steady_clock::now() + kReportPatience; steady_clock::now() < until;) {
+    const std::string text = log();
+    if (text.size() > begin && text.find(kEndOfReport, begin) != std::string::npos) return text.substr(begin);
+    (void)Context::Background().SleepFor(milliseconds(20));
+  }
+  return {};
+}
+
 std::string Replica::LastLines(int lines) const {
-  std::ifstream file(options_.directory + "/" + name_ + ".log");
+  std::ifstream file(LogFile());
   std::deque<std::string> last;
   for (std::string line; std::getline(file, line);) {
     last.push_back(line);

@@ -68,10 +68,13 @@ class Replica {
   int losses() const;  // of leadership
   std::optional<Usage> usage() const;
   std::string LastLines(int lines) const;
+  // What its manager says of itself now; empty if it does not answer.
+  std::string Report() const;
 
  private:
   void Start() KUBE_REQUIRES(mu_);
   void Ended(const internal::ProcessExit& exit) KUBE_REQUIRES(mu_);
+  std::string LogFile() const { return options_.directory + "/" + name_ + ".log"; }
   std::string IdentityLocked() const KUBE_REQUIRES(mu_) { return name_ + "-" + std::to_string(started_); }
 
   const std::string name_;

@@ -14,6 +14,8 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitLostLease = 3;
 
 inline constexpr int kWorkers = 4;
+// The line behind a debug report.
+inline constexpr const char* kEndOfReport = "---- end of the report ----";
 
 inline std::string ChildName(const std::string& deployment) { return "of-" + deployment; }
 

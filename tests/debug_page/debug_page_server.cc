@@ -1,12 +1,14 @@
 // A manager with a debug page, for debug_page_test.py. Told by lines on stdin what shall happen; answers each with "ok", or with what it
 // was asked for. Ends when stdin does.
 //
-//   start PORT             runs the manager; 0: a free port. Answers "port N"
+//   start PORT [hooks]     runs the manager; 0: a free port; hooks: with a webhook. Answers "port N"
 //   stop                   ends it
 //   create NAME            a ConfigMap NAME in namespace default
 //   queue NAME SOURCE      the key default/NAME, from outside
 //   fill N                 N keys that nobody works on
 //   let-go                 reconcilers that block go on
+//   refuse-secrets         no Secret can be read any more, and the one of the webhooks' CA is deleted; the server's message tries to be
+//   HTML allow-secrets          they can
 //
 // Two controllers: "maps" blocks for a key that begins with "block", fails for one that begins with "bad" with a text that tries to be
 // HTML, and else succeeds. "idle <b>" waits for a kind that is not there: its keys stay queued.
@@ -27,6 +29,7 @@
 #include "kube/config/load.h"
 #include "kube/control/manager.h"
 #include "kube/testing/api_server.h"
+#include "kube/webhook/webhook.h"
 
 namespace kube {
 namespace {
@@ -45,11 +48,17 @@ class Server {
   Server() : server_(testing::ApiServer::Start({.http = true}).value()), client_(NewClient()) {}
   ~Server() { Stop(); }
 
-  std::uint16_t Start(const std::string& port) {
+  std::uint16_t Start(const std::string& port, bool hooks) {
     stopped_ = false;
     auto [ctx, cancel] = Context::Background().WithCancel();
     cancel_ = std::make_unique<CancelSource>(std::move(cancel));
-    manager_ = std::make_unique<Manager>(client_, ManagerOptions{.metrics_bind_address = "127.0.0.1:" + port});
+    manager_ = std::make_unique<Manager>(
+        client_,
+        ManagerOptions{
+            .metrics_bind_address = "127.0.0.1:" + port,
+            .webhooks = {
+                .name = "hooks", .bind_address = "127.0.0.1", .port = 0, .shutdown_delay = std::chrono::seconds(0), .install = true}});
+    if (hooks) Check(manager_->Add(WebhookFor<core::v1::Pod>("pods.example.com").Default([](core::v1::Pod&) {})));
     const InformerOptions here{.ns = "default"};
     Check(manager_->Add(
         ControllerFor<ConfigMap>("maps").For({.informer = here}).Workers(2).Reconcile([this](const Context& run, const Request& request) {
@@ -88,6 +97,12 @@ class Server {
     manager_->controller("idle <b>")->Enqueue({"default", String(name)}, source);
   }
   void LetGo() { blocked_ = false; }
+  void RefuseSecrets() {
+    server_->AddFault({.verb = "get", .resource = "secrets", .status = 403, .message = kHostile, .times = -1});
+    // The manager reads them again.
+    Check(client_.Delete<core::v1::Secret>(Context::Background(), {"default", "hooks-webhook-ca"}));
+  }
+  void AllowSecrets() { server_->ClearFaults(); }
 
  private:
   static void Check(const Result<void>& result) {
@@ -123,7 +138,7 @@ int Main() {
     words >> command >> first;
     std::getline(words >> std::ws, second);
     if (command == "start") {
-      std::cout << "port " << server.Start(first) << std::endl;
+      std::cout << "port " << server.Start(first, second == "hooks") << std::endl;
       continue;
     }
     if (command == "stop") {
@@ -136,6 +151,10 @@ int Main() {
       for (int i = 0; i < std::stoi(first); ++i) server.Queue(fmt::format("many-{:05}", i), "fill");
     } else if (command == "let-go") {
       server.LetGo();
+    } else if (command == "refuse-secrets") {
+      server.RefuseSecrets();
+    } else if (command == "allow-secrets") {
+      server.AllowSecrets();
     } else {
       Fail(Error::Invalid("what is \"" + line + "\"?"));
     }

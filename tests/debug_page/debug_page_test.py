@@ -315,6 +315,35 @@ class DebugPageTest(unittest.TestCase):
         page.wait("document.getElementById('live').textContent === 'Live' && " + cell("default/after-the-restart", "State") + " === 'queued'")
         self.assertFalse(page.ask("document.body.classList.contains('silent')"))
 
+    def test_shows_webhooks(self):
+        self.open()
+        page = self.browser
+        self.assertTrue(page.ask("document.getElementById('section-webhooks').hidden"), "there are none")
+        self.server.tell("stop")
+        self.server.tell(f"start {self.port} hooks", "port")
+        page.wait("document.getElementById('live').textContent === 'Live' && Boolean(report.webhooks)")
+        page.console.clear()  # the port was closed for a moment
+        row = "(Array.from(document.querySelectorAll('#webhooks tbody tr')).find((r) => r.cells[0].textContent.startsWith(%s)) || {innerText: ''}).innerText"
+        of = lambda what: row % json.dumps(what)
+        page.wait(of("port ") + ".includes('ready')")
+        page.wait(of("MutatingWebhookConfiguration hooks") + ".includes('has the CA')")
+        self.assertFalse(page.ask("document.getElementById('section-webhooks').hidden"))
+        self.assertIn("pods.example.com: /mutate--v1-pod", page.ask(of("port ")))
+        self.assertIn("hooks-webhook.default.svc.cluster.local", page.ask(of("certificate")))
+        self.assertIn("revision 1", page.ask(of("CA in default/hooks-webhook-ca")))
+        self.assertEqual(page.ask("document.querySelectorAll('#webhooks td.bad').length"), 0)
+        self.assertNotIn("PRIVATE KEY", page.ask("JSON.stringify(report)"))
+        # What goes wrong is shown, as text.
+        self.server.tell("refuse-secrets")
+        page.wait(of("problem") + ".includes('read the Secret: ')")
+        self.assertIn(HOSTILE_ERROR, page.ask(of("problem")))
+        self.assertEqual(page.ask("document.querySelectorAll('#webhooks td.bad').length"), 1)
+        self.assertEqual(page.ask("document.querySelectorAll('main img, main script').length"), 0)
+        self.assertIsNone(page.ask("window.hostile"))
+        self.server.tell("allow-secrets")
+        page.wait(of("problem") + " === ''")
+        self.assertEqual(page.console, [])
+
     def test_fits_a_phone_in_light_and_dark(self):
         self.server.tell("queue a-rather-long-name-" + "x" * 120 + " timer")
         self.open(width=360, height=640)

@@ -1,5 +1,6 @@
-"""Programs in the background of an end-to-end test, and waiting for what they print."""
+"""Programs in the background of an end-to-end test, waiting for what they print, and what they leave behind."""
 
+import os
 import re
 import signal
 import subprocess
@@ -54,3 +55,24 @@ class Background:
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+
+def read_proc(entry, name):
+    with open(f"/proc/{entry}/{name}", encoding="utf-8", errors="replace") as f:
+        return f.read().replace("\0", " ")
+
+
+def left_behind(text):
+    """Of a walk (scripts/walk.py) that printed `text`: its folder if it is still there, and processes whose command line or environment names it."""
+    folder = re.search(r"[^\s=]+/kubexx-(demo|seeds)-\w+", text)
+    if not folder:
+        return ["the walk named no folder"]
+    found = [folder[0]] if os.path.exists(folder[0]) else []
+    for entry in os.listdir("/proc"):
+        try:
+            command, environment = (read_proc(entry, name) for name in ("cmdline", "environ"))
+        except OSError:
+            continue
+        if entry.isdigit() and (folder[0] in command or folder[0] in environment):
+            found.append(command)
+    return found

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from background import PATIENCE, Background, wait_for
+from background import PATIENCE, Background, left_behind, wait_for
 
 SKIPPED = 77
 STEPS = (
@@ -39,23 +39,6 @@ def check(what, good, said):
     if not good:
         failures += 1
         print("  it said:", *said.rstrip("\n").split("\n"), sep="\n    ", flush=True)
-
-
-def left_behind(text):
-    """Processes whose command line names the demo's folder, and the folder itself."""
-    folder = re.search(r"\S+/kubexx-demo-\w+", text)
-    if not folder:
-        return ["the demo named no folder"]
-    found = [folder[0]] if os.path.exists(folder[0]) else []
-    for entry in os.listdir("/proc"):
-        try:
-            with open(f"/proc/{entry}/cmdline", encoding="utf-8", errors="replace") as f:
-                command = f.read().replace("\0", " ")
-        except OSError:
-            continue
-        if entry.isdigit() and folder[0] in command:
-            found.append(command)
-    return found
 
 
 def walk(demo, build, cluster):

@@ -4,12 +4,15 @@
     examples_test.py KUBEXX EXAMPLES_FOLDER DOCS_FOLDER BUILD_CONTROL_PLANE
 """
 
+import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 from background import PATIENCE, Background, wait_for
 
@@ -53,7 +56,8 @@ class Run:
         self.check(" ".join([name, *args]), good, f"exit code {got}\n{out}\n{errors}")
 
 
-def scenario(run, work, real):
+def scenario(run, work, kubectl=None):
+    real = kubectl is not None
     # The watch sees what the other example does.
     with Background(run.program("pod_watch"), os.path.join(work, "watch.log")) as watch:
         run.check("pod_watch starts", bool(watch.wait_text("watching the pods of namespace default\n")), watch.text())
@@ -76,6 +80,8 @@ def scenario(run, work, real):
     # A controller from its parts.
     with Background(run.program("pod_controller", "--workers", "2"), os.path.join(work, "controller.log")) as controller:
         run.check("pod_controller starts", bool(controller.wait_text("(?s)Starting Pod controller\n.*Starting workers\n")), controller.text())
+        gone = controller.wait_text("Pod default/mypod does not exist anymore\n")
+        run.check("pod_controller hears that a pod of an earlier run is gone", bool(gone), controller.text())
         run.expect("pod_crud", equals=created)
         seen = controller.wait_text("Pod [a-z-]+/client-test does not exist anymore")
         run.check("pod_controller sees it go", bool(seen), controller.text())
@@ -88,8 +94,11 @@ def scenario(run, work, real):
     deployment_logger(run, work)
     leader_election(run, work)
     greeter(run, work)
+    if real:
+        greeter_with_its_role(run, work, kubectl)
     replicator(run, work)
     pages(run, work)
+    webhook(run, work)
     run.expect("pod_watch", "--timeout", "1", has=["watcher channel closed\n"])
     run.expect("dynamic_get", "--version", "v1", "--resource", "namespaces", "--name", "default", "--cluster-scoped",
                has=["Got Namespace default\n", "kind: Namespace\n"])
@@ -199,6 +208,78 @@ def greeter(run, work):
     run.expect("greeter", "--leader-elect=perhaps", code=2, err=["greeter: --leader-elect: expected true or false"])
 
 
+def greeter_with_its_role(run, work, kubectl):
+    """The README's program as a ServiceAccount with just the role that it prints: works, tries again what failed, then is quiet."""
+    cluster = Cluster(run.kubeconfig)
+    path = lambda *parts: "/".join(["/api/v1/namespaces", *parts])
+    for name in ("ops", "full"):
+        cluster.call("POST", path(), {"metadata": {"name": name}})
+    cluster.call("POST", path("ops", "serviceaccounts"), {"metadata": {"name": "greeter"}})
+    token = cluster.call("POST", path("ops", "serviceaccounts", "greeter", "token"), {"spec": {}})["status"]["token"]
+    kubeconfig = os.path.join(work, "greeter.kubeconfig")
+    with open(run.kubeconfig, encoding="utf-8") as admin, os.fdopen(os.open(kubeconfig, os.O_CREAT | os.O_WRONLY, 0o600), "w") as out:
+        lines = [line for line in admin if "client-key-data" not in line]
+        out.writelines(re.sub("client-certificate-data: .*", "token: " + token, line) for line in lines)
+    robot = Run(run.folders, kubeconfig)
+    flags = ["--preflight=fail", "--health-probe-bind-address=0", "--metrics-bind-address=127.0.0.1:0", "--metrics-secure=false"]
+    code, _, errors = robot.run("greeter", *flags)
+    run.check("greeter without a role says what is missing", code == 1 and "pre-flight: not allowed: " in errors, errors)
+
+    # One child cannot be created. No event says when it can be.
+    quota = path("full", "resourcequotas")
+    none = {"count/configmaps": "0"}
+    cluster.call("POST", quota, {"metadata": {"name": "none"}, "spec": {"hard": none}})
+    cluster.patch(quota + "/none/status", {"status": {"hard": none, "used": none}})  # the controller manager's, which does not run
+    refused = wait_for(lambda: "exceeded quota" in refusal(cluster, path("full", "configmaps"), {"metadata": {"generateName": "probe-"}}))
+    run.check("a namespace has no room for a ConfigMap", refused, "it was created")
+    _, role, _ = run.run("greeter", "--print-rbac=ops/greeter")
+    applied = subprocess.run([kubectl, "--kubeconfig", run.kubeconfig, "apply", "-f", "-"], input=role, capture_output=True, text=True, check=False)
+    run.check("greeter's role can be applied", applied.returncode == 0, role + applied.stderr)
+    review = {"spec": {"user": "system:serviceaccount:ops:greeter", "resourceAttributes": {"verb": "list", "resource": "configmaps"}}}
+    wait_for(lambda: cluster.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"])
+
+    with Background(robot.program("greeter", *flags), os.path.join(work, "robot.log")) as program:
+        last = lambda ns: (re.findall(f"(?m)^{ns}: (.*)$", program.text()) or [""])[-1]
+        check = lambda what, good: run.check("greeter with its role " + what, bool(good), program.text())
+        check("greets", wait_for(lambda: last("default") == "1 unchanged"))
+        tries = lambda: len(re.findall('"Reconciler failed".*quota', program.text()))
+        check("tries a failed child again", wait_for(lambda: tries() >= 4) and last("full") == "")
+        cluster.call("DELETE", quota + "/none")
+        check("creates it in the end", wait_for(lambda: last("full") == "1 unchanged"))
+        data = cluster.call("GET", path("full", "configmaps", "welcome"))["data"]
+        check("says hello", data == {"text": "Hello full"})
+
+        namespaces = [item["metadata"]["name"] for item in cluster.call("GET", path())["items"]]
+        check("settles", wait_for(lambda: all(last(ns) == "1 unchanged" for ns in namespaces)))
+        port = re.search('"Serving".*metrics_bind_address.* port="?([0-9]+)', program.text())[1]
+        before = requests_sent(port)
+        passes = lambda: program.text().count("default: 1 unchanged\n")
+        for i in range(5):
+            so_far = passes()
+            cluster.patch(path("default"), {"metadata": {"annotations": {"touched": str(i)}}})
+            check(f"makes pass {i + 1}", wait_for(lambda n=so_far: passes() > n))
+        after = requests_sent(port)
+        check(f"sends no request in passes without a change ({before:g}, then {after:g} in all)", before == after > 0)
+        code = program.end(signal.SIGTERM)
+        check("ends with SIGTERM", code == 0)
+        check("lacks no permission", "cannot" not in program.text() and "was not declared" not in program.text())
+
+
+def refusal(cluster, path, body):
+    """Why the server does not create it; empty if it did."""
+    try:
+        cluster.call("POST", path, body)
+    except ClusterError as error:
+        return str(error)
+    return ""
+
+
+def requests_sent(port):
+    """All requests to the API server, as the program's metrics count them."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
+        return sum(float(count) for count in re.findall("(?m)^rest_client_requests_total{.*} (.*)$", answer.read().decode()))
+
+
 def replicator(run, work):
     """Copies follow their source and the labels of namespaces, in good times and in bad."""
     cluster = Cluster(run.kubeconfig)
@@ -245,6 +326,45 @@ def replicator(run, work):
     run.expect("replicator", "--print-rbac=ops/replicator", has=["  - configmaps\n", "  - configmaps/finalizers\n", "  - namespaces\n", "  - patch\n"])
 
 
+def webhook(run, work):
+    """The server calls the program, which made its certificates and its configurations itself."""
+    cluster = Cluster(run.kubeconfig)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    flags = ["--health-probe-bind-address=0", "--webhook-bind-address=127.0.0.1", f"--webhook-port={port}", "--webhook-shutdown-delay=0s",
+             f"--webhook-url=https://127.0.0.1:{port}", "--webhook-install"]
+    path = lambda ns: f"/apis/apps/v1/namespaces/{ns}/deployments"
+
+    def create(ns, image):
+        """The Deployment, or what the server said against it."""
+        labels = {"app": "guarded"}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": image}]}}
+        try:
+            return cluster.call("POST", path(ns) + "?dryRun=All",
+                                {"metadata": {"name": "guarded"}, "spec": {"selector": {"matchLabels": labels}, "template": template}})
+        except ClusterError as error:
+            return str(error)
+
+    created_by = lambda made: made.get("metadata", {}).get("annotations", {}).get("example.kubexx.dev/created-by", "") if isinstance(made, dict) else ""
+    with Background(run.program("webhook", *flags), os.path.join(work, "webhook.log")) as program:
+        refused = wait_for(lambda: (said := create("kube-public", "nginx")) and isinstance(said, str) and "needs a tag" in said and said)
+        run.check("webhook refuses an image without a tag", bool(refused), program.text())
+        run.check("webhook says which field", "spec.template.spec.containers[0].image" in str(refused), str(refused))
+        made = wait_for(lambda: (said := create("kube-public", "nginx:1")) and created_by(said) and said)
+        run.check("webhook writes the creator", bool(made), program.text())
+        run.check("webhook leaves its own namespace alone", not created_by(create("default", "nginx")), program.text())
+        code = program.end(signal.SIGTERM)
+        run.check("webhook ends with SIGTERM", code == 0, f"exit code {code}\n" + program.text())
+    # Configurations stay when their program ends.
+    said = create("kube-public", "nginx:1")
+    run.check("without the program the server refuses", isinstance(said, str) and "failed calling webhook" in said, str(said))
+    for kind in ("validating", "mutating"):
+        cluster.call("DELETE", f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/webhook")
+    run.check("without the configurations it does not", bool(wait_for(lambda: isinstance(create("kube-public", "nginx"), dict))), "")
+    run.expect("webhook", "--print-manifests=ops/webhook", has=["kind: ValidatingWebhookConfiguration\n", "kind: Service\n", "  - webhook-webhook-ca\n"])
+
+
 def pages(run, work):
     """The programs of the reference pages."""
     cluster = Cluster(run.kubeconfig)
@@ -283,8 +403,30 @@ def pages(run, work):
         run.check("http_service creates a Service", bool(program.wait_text("default/hello: 1 created")), program.text())
     cluster.call("DELETE", "/apis/apps/v1/namespaces/default/deployments/hello")
     run.expect("backup", has=["makes a backup"])
+    install_crds(run, work)
     run.expect("podtop", "--help", has=["usage: podtop", "--wide"])
     run.expect("podtop", "--wide")
+
+
+def install_crds(run, work):
+    """From a folder; again without a change; with one that breaks clients, which it names and refuses."""
+    folder = os.path.join(work, "crd")
+    os.makedirs(folder, exist_ok=True)
+
+    def write(properties):
+        schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+        crd = {**CRD, "metadata": {"name": "networks.example.com"}, "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": "networks", "kind": "Network"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}}
+        with open(os.path.join(folder, "networks.json"), "w", encoding="utf-8") as out:
+            json.dump(crd, out)
+
+    write({"cidr": {"type": "string"}})
+    run.expect("install_crds", folder, equals="networks.example.com created\n")
+    run.expect("install_crds", folder, equals="networks.example.com unchanged\n")
+    write({"cidr": {"type": "integer"}})
+    run.expect("install_crds", folder, code=1, err=["networks.json: document 1", "v1 .spec.cidr: type changed from string to integer [breaks stored objects]"])
+    run.expect("install_crds", code=2, err=["Try 'install_crds --help'."])
 
 
 MANIFEST = """apiVersion: v1
@@ -309,10 +451,11 @@ def main():
                 return 1
             print("kubexx apiserver:")
             run = Run(folders, kubeconfig)
-            scenario(run, work, False)
+            scenario(run, work)
             failures += run.failures
 
-        if subprocess.run([find, "--path", "newest"], capture_output=True, check=False).returncode != 0:
+        found = subprocess.run([find, "--path", "--lean", "newest"], capture_output=True, text=True, check=False)
+        if found.returncode != 0:
             print("skipped: no real control plane; make control-plane builds one")
             return 1 if failures else 0
         kubeconfig = os.path.join(work, "real.kubeconfig")
@@ -322,7 +465,7 @@ def main():
                 return 1
             print("kubexx control-plane:")
             run = Run(folders, kubeconfig)
-            scenario(run, work, True)
+            scenario(run, work, os.path.join(found.stdout.strip(), "kubectl"))
             failures += run.failures
     print(f"{failures} failures")
     return 1 if failures else 0

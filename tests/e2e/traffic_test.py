@@ -83,7 +83,7 @@ def only(requests, path):
 
 def main():
     kubexx, program, find = sys.argv[1:]
-    found = subprocess.run([find, "--path", "newest"], capture_output=True, text=True, check=False)
+    found = subprocess.run([find, "--path", "--lean", "newest"], capture_output=True, text=True, check=False)
     if found.returncode != 0:
         print("skipped: no kubectl; make control-plane builds one")
         return SKIPPED

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the CRDs that kubexx makes of C++ headers with those that controller-gen makes of the same types in Go.
+"""Compares the manifests that kubexx makes of C++ headers with those that controller-gen makes of the same types and markers in Go: CRDs, roles
+and webhook configurations.
 
     controller_gen_test.py KUBEXX TESTDATA
 
@@ -7,11 +8,14 @@ controller-gen is taken from $CONTROLLER_GEN or ~/.cache/kubexx/controller-gen; 
 minute. Without Go, or without the modules that controller-gen and the Go types import, the test is skipped (exit code 77).
 
 Values are compared. Left out are the annotation with controller-gen's version, and descriptions that are upstream's text: those of
-apiVersion and kind, and those of structs of Kubernetes. Plurals of the words in OTHER_PLURALS differ, as docs/own-kinds.md says.
+apiVersion and kind, and those of structs of Kubernetes.
+
+Every marker that has a part in a CRD is in the types, in C++ and in Go; the test fails if one is in neither or in only one of them.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,9 +32,11 @@ BUILT_IN = {
         *("conditions", "ref", "meta", "anything", "template", "port", "ports", "memory", "limits", "timeout", "since", "exactly"),
     ],
     "shop.example.com_trinkets.yaml": ["object"],
+    "limits.example.com_limits.yaml": ["either", "objects", "size"],
+    "policies.example.com_policies.yaml": ["conditions", "object", "whole"],
 }
-# Words of group names.example.com: kubexx's plural and controller-gen's.
-OTHER_PLURALS = {"fishes": "fish", "logos": "logoes", "potatos": "potatoes", "radiuses": "radii", "spectrums": "spectra", "videos": "videoes"}
+# Markers that no CRD shows, and our own.
+NOT_COMPARED = {"kube:inline", "kube:json", "kube:schema", "kubebuilder:rbac", "kubebuilder:webhook", "kubebuilder:webhookconfiguration"}
 
 
 def skip(reason: str):
@@ -64,6 +70,36 @@ def find_controller_gen() -> str:
     return path
 
 
+def known_markers(testdata: str) -> set:
+    with open(os.path.join(testdata, "../../../src/generate/marker_table.cc"), encoding="utf-8") as file:
+        found = set(re.findall(r'(?:Empty|One|Named|Validation|Ignored|MarkerDefinition)[({]\s*"([^"]+)"', file.read()))
+    assert len(found) > 70, "the table of markers has another form"
+    return found
+
+
+def used_markers(testdata: str, name: str, known: set) -> set:
+    """The markers of the table that stand in the files of this name."""
+    used = set()
+    for folder in os.listdir(testdata):
+        path = os.path.join(testdata, folder, name)
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            for text in re.findall(r"^\s*// \+(\S+)", file.read(), re.MULTILINE):
+                text = text.replace("validation:items:", "validation:")
+                match = [m for m in known if re.match(re.escape(m[:-1]) if m.endswith("*") else re.escape(m) + r"(?=[=:]|$)", text)]
+                used.update(sorted(match, key=len)[-1:])  # the longest: webhook is not webhookconfiguration
+    return used
+
+
+def missing_markers(testdata: str) -> list:
+    known = known_markers(testdata)
+    out = []
+    for name in ("types.h", "types.go"):
+        out += [f"{name}: no kind uses +{marker}" for marker in sorted(known - NOT_COMPARED - used_markers(testdata, name, known))]
+    return out
+
+
 def run_controller_gen(controller_gen: str, testdata: str, work: str) -> str:
     versions = json.load(open(os.path.join(testdata, "../../../codegen/versions.json"), encoding="utf-8"))["modules"]
     with open(os.path.join(work, "go.mod"), "w", encoding="utf-8") as file:
@@ -74,17 +110,30 @@ def run_controller_gen(controller_gen: str, testdata: str, work: str) -> str:
             shutil.copy(os.path.join(testdata, name, "types.go"), os.path.join(work, name))
     env = {**os.environ, "GOFLAGS": "-mod=mod"}
     go(["mod", "tidy"], "the Go modules cannot be had", cwd=work, env=env)
-    subprocess.run([controller_gen, "crd", "paths=./...", "output:crd:dir=crd"], cwd=work, env=env, check=True)
-    return os.path.join(work, "crd")
+    outputs = [f"output:{name}:dir=theirs/{name}" for name in ("crd", "rbac", "webhook")]
+    subprocess.run([controller_gen, "crd", "rbac:roleName=manager-role", "webhook", "paths=./...", *outputs], cwd=work, env=env, check=True)
+    return os.path.join(work, "theirs")
 
 
 def run_kubexx(kubexx: str, testdata: str, work: str) -> str:
     subprocess.run([kubexx, "generate", "--headers", testdata, "--manifests", os.path.join(work, "config")], check=True, stdout=subprocess.DEVNULL)
-    return os.path.join(work, "config", "crd")
+    return os.path.join(work, "config")
 
 
 def load(kubexx: str, path: str):
     return json.loads(subprocess.run([kubexx, "convert", "-o", "json", path], check=True, capture_output=True, text=True).stdout)
+
+
+def load_all(kubexx: str, path: str) -> list:
+    """The documents of a file, in their order."""
+    out = []
+    for number, text in enumerate(re.split(r"^---\n", open(path, encoding="utf-8").read(), flags=re.M)):
+        if any(line and not line.startswith("#") for line in text.splitlines()):
+            document = f"{path}.{number}.yaml"
+            with open(document, "w", encoding="utf-8") as file:
+                file.write(text)
+            out.append(load(kubexx, document))
+    return out
 
 
 def strip_descriptions(schema):
@@ -125,11 +174,6 @@ def normalize(crd):
     return crd
 
 
-def rename(crd, plural: str):
-    crd["spec"]["names"]["plural"] = plural
-    crd["metadata"]["name"] = plural + "." + crd["spec"]["group"]
-
-
 def compare(ours, theirs, built_in: list) -> list:
     for a, b in zip(ours["spec"]["versions"], theirs["spec"]["versions"]):
         strip_upstream(a["schema"]["openAPIV3Schema"], b["schema"]["openAPIV3Schema"], built_in)
@@ -160,26 +204,29 @@ def differences(path, ours, theirs) -> list:
 
 def main() -> int:
     kubexx, testdata = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    missing = missing_markers(testdata)
+    if missing:
+        print(*missing, sep="\n")
+        return 1
     controller_gen = find_controller_gen()
     with tempfile.TemporaryDirectory() as work:
         theirs = run_controller_gen(controller_gen, testdata, work)
         ours = run_kubexx(kubexx, testdata, work)
-        found = []
-        names = {name: name for name in os.listdir(ours)}
-        for plural, other in OTHER_PLURALS.items():
-            names[f"names.example.com_{plural}.yaml"] = f"names.example.com_{other}.yaml"
-        for name in sorted({*os.listdir(theirs)} - {*names.values()}):
-            found.append(f"{name}: only controller-gen makes it")
-        for name, other in sorted(names.items()):
-            if not os.path.exists(os.path.join(ours, name)) or not os.path.exists(os.path.join(theirs, other)):
+        found, others = [], 0
+        for name in ("rbac/role.yaml", "webhook/manifests.yaml"):
+            a, b = load_all(kubexx, os.path.join(ours, name)), load_all(kubexx, os.path.join(theirs, name))
+            others += len(b)
+            found += [f"{name}{line}" for line in differences("", a, b)]
+        ours, theirs = os.path.join(ours, "crd"), os.path.join(theirs, "crd")
+        names = sorted({*os.listdir(ours), *os.listdir(theirs)})
+        for name in names:
+            if not os.path.exists(os.path.join(ours, name)) or not os.path.exists(os.path.join(theirs, name)):
                 found.append(f"{name}: not made by both")
                 continue
-            a, b = normalize(load(kubexx, os.path.join(ours, name))), normalize(load(kubexx, os.path.join(theirs, other)))
-            if name != other:
-                rename(a, b["spec"]["names"]["plural"])
+            a, b = (normalize(load(kubexx, os.path.join(folder, name))) for folder in (ours, theirs))
             found += [f"{name}{line}" for line in compare(a, b, BUILT_IN.get(name, []))]
     print(*found, sep="\n", end="\n" if found else "")
-    print(f"{len(names)} CRDs compared, {len(found)} differences")
+    print(f"{len(names)} CRDs, {others} roles and webhook configurations compared, {len(found)} differences")
     return 1 if found else 0
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Applies the CRDs that `kubexx generate` makes of TESTDATA to a real kube-apiserver: it takes each of them, and all become Established.
+"""Applies the CRDs and samples that `kubexx generate` makes of TESTDATA to a real kube-apiserver: it takes each CRD, all become Established, and it
+takes each sample, as `kubexx crd validate` does.
 
     real_server_test.py KUBEXX TESTDATA
 
@@ -20,6 +21,14 @@ NEWEST = os.path.expanduser("~/.cache/kubexx/control-plane/newest")
 def skip(reason: str):
     print("SKIPPED: " + reason)
     sys.exit(SKIPPED)
+
+
+def check_samples(kubectl: str, folder: str) -> list:
+    """What is wrong with the samples in the folder. A sample of which the server does not know a field is wrong, too."""
+    created = subprocess.run([kubectl, "create", "--validate=strict", "-f", folder, "-o", "name"], capture_output=True, text=True, check=False)
+    wrong = [created.stderr] if created.returncode != 0 else []
+    made, samples = len(created.stdout.split()), len(os.listdir(folder))
+    return wrong + ([f"{made} objects created of {samples} samples"] if made != samples else [])
 
 
 def check(kubectl: str, folder: str, names: list) -> list:
@@ -45,8 +54,14 @@ def main() -> int:
     if kubectl is None:
         skip("no kubectl")
     with tempfile.TemporaryDirectory() as work:
-        subprocess.run([kubexx, "generate", "--headers", testdata, "--manifests", work], check=True, stdout=subprocess.DEVNULL)
-        folder = os.path.join(work, "crd")
+        subprocess.run([kubexx, "generate", "--headers", testdata, "--manifests", work, "--samples", os.path.join(work, "samples")], check=True,
+                       stdout=subprocess.DEVNULL)
+        folder, samples = os.path.join(work, "crd"), os.path.join(work, "samples")
+        offline = subprocess.run([kubexx, "crd", "validate", "--strict", folder] + [os.path.join(samples, name) for name in os.listdir(samples)],
+                                 capture_output=True, text=True, check=False)
+        if offline.returncode != 0:
+            print(offline.stdout)
+            return 1
         config = os.path.join(work, "admin.kubeconfig")
         with subprocess.Popen([kubexx, "control-plane", "--kubeconfig-out", config], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as plane:
             try:
@@ -54,11 +69,11 @@ def main() -> int:
                 if not any("Ctrl-C" in line for line in plane.stdout):
                     skip(plane.stderr.read().strip())
                 os.environ["KUBECONFIG"] = config
-                wrong = check(kubectl, folder, os.listdir(folder))
+                wrong = check(kubectl, folder, os.listdir(folder)) or check_samples(kubectl, samples)
             finally:
                 plane.terminate()
         print(*wrong, sep="\n", end="\n" if wrong else "")
-        print(f"{len(os.listdir(folder))} CRDs applied, {len(wrong)} problems")
+        print(f"{len(os.listdir(folder))} CRDs applied, {len(os.listdir(samples))} samples created, {len(wrong)} problems")
     return 1 if wrong else 0
 
 

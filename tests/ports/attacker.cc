@@ -118,6 +118,16 @@ std::string ZeroWindow() {
   return out;
 }
 
+std::string HeadOfReview(std::size_t body) {
+  return "POST /mutate--v1-configmap?timeout=10s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
+         std::to_string(body) + "\r\n\r\n";
+}
+std::string Review() {
+  const std::string body = R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1","operation":"CREATE",)"
+                           R"("object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default"}}}})";
+  return HeadOfReview(body.size()) + body;
+}
+
 const std::map<std::string, Attack>& Attacks() {
   static std::uint32_t token = 0;
   static const std::map<std::string, Attack> attacks = {
@@ -176,6 +186,26 @@ const std::map<std::string, Attack>& Attacks() {
               return "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer made-up-" + std::to_string(++token) + "\r\n\r\n";
             },
         .reads = true}},
+      // ---- On the port of webhooks ----
+      {"slow-body",
+       {.connections = 600,
+        .begin = [] { return HeadOfReview(1 << 20) + std::string(32 << 10, 'x'); },
+        .more = [](std::uint32_t) { return "x"; }}},
+      // Together more than a peer may hold.
+      {"large-bodies",
+       {.connections = 12,
+        .begin = [] { return HeadOfReview(15 << 20) + std::string(1 << 20, 'x'); },
+        .more = [](std::uint32_t) { return std::string(64 << 10, 'x'); }}},
+      {"endless-bodies",
+       {.connections = 12,
+        .begin = [] { return HeadOfReview(std::size_t{1} << 40); },
+        .more = [](std::uint32_t) { return std::string(64 << 10, 'x'); }}},
+      {"endless-headers",
+       {.connections = 32,
+        .begin = [] { return "POST /mutate--v1-configmap HTTP/1.1\r\nHost: x\r\nX-Long: " + std::string(8000, 'x'); },
+        .more = [](std::uint32_t) { return std::string(8000, 'x'); }}},
+      {"calls", {.connections = 8, .begin = [] { return std::string(); }, .more = [](std::uint32_t) { return Review(); }, .reads = true}},
+      {"calls-unread", {.connections = 64, .begin = [] { return Review(); }, .more = [](std::uint32_t) { return Review(); }}},
   };
   return attacks;
 }

@@ -6,14 +6,13 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/helper_test_util.h"
 #include "control/manager_test_util.h"
+#include "ports_test_util.h"
 
 namespace kube::internal {
 namespace {
@@ -28,16 +27,6 @@ struct Case {
   int peers = 1;                   // addresses of the attackers
 };
 
-// How often a client may have to try, each time with three more connections if the server closes one. A bound of tries, not of time, which
-// a busy machine does not upset: an attack that keeps a scraper out for good is red.
-constexpr int kTries = 30;
-
-// The value of a series in the text of /metrics; -1 where it is not there.
-double ValueOf(const std::string& text, const std::string& series) {
-  const std::size_t at = text.find("\n" + series + " ");
-  return at == std::string::npos ? -1 : std::strtod(text.c_str() + at + series.size() + 2, nullptr);
-}
-
 class PortsAttackTest : public ManagerServerTest, public ::testing::WithParamInterface<Case> {
  protected:
   // HTTP/2 is on, so that there is more to attack. Every time limit is the default.
@@ -48,13 +37,6 @@ class PortsAttackTest : public ManagerServerTest, public ::testing::WithParamInt
                            .metrics_authorization = true};
     options.server_limits.http2 = true;
     return options;
-  }
-  // "" where none of `kTries` is answered with 200.
-  static std::string Answered(const std::function<std::string()>& ask) {
-    for (int i = 0; i < kTries; ++i) {
-      if (std::string text = ask(); text.starts_with("200 ")) return text;
-    }
-    return {};
   }
   // As Prometheus does it, with a connection that lives on; its clients try again where the server closed it.
   static std::shared_ptr<Transport> Scraper(std::uint16_t port) {
@@ -82,10 +64,8 @@ TEST_P(PortsAttackTest, BoundsHoldAndTheScrapeIsAnswered) {
     std::vector<std::string> argv = {"ports_attacker", std::to_string(port), GetParam().mode, "--from=" + GetParam().from,
                                      "--peers=" + std::to_string(GetParam().peers)};
     if (GetParam().tls && port == manager.metrics_port()) argv.emplace_back("--tls");
-    attackers.push_back(StartHelper(argv));
-    ASSERT_NE(attackers.back().process, nullptr);
+    attackers.push_back(StartAttacker(argv));
     ASSERT_THAT(attackers.back().line, StartsWith("ready: "));
-    if (attackers.back().line.find("limit") != std::string::npos) std::printf("scaled down: %s", attackers.back().line.c_str());
   }
 
   // While the attack goes on. A new connection has to get through, as well as an old one.

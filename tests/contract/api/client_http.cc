@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "kube/base/clock.h"
+#include "kube/base/secret_string.h"
+#include "kube/config/client_config.h"
 #include "kube/transport/transport.h"
 
 namespace kube::contract {

@@ -1,4 +1,3 @@
-// [types]
 // +groupName=samplecrd.k8s.io
 // +versionName=v1
 #pragma once
@@ -42,4 +41,3 @@ struct Network {
 };
 
 }  // namespace samplecrd::v1
-// [end]

@@ -1,6 +1,7 @@
 // Package v1 has a kind with every marker that changes a schema.
 // +groupName=shop.example.com
 // +versionName=v1
+// +kubebuilder:ac:generate=false
 package v1
 
 import (
@@ -238,6 +239,10 @@ type WidgetStatus struct {
 }
 
 // Widget is a kind.
+// +genclient
+// +genclient:noStatus
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:generate=true
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector

@@ -1,5 +1,6 @@
 // +groupName=shop.example.com
 // +versionName=v1
+// +kubebuilder:ac:generate=false
 #pragma once
 
 #include <kube/api/core/v1.h>
@@ -205,6 +206,10 @@ struct WidgetStatus {
 };
 
 // Widget is a kind.
+// +genclient
+// +genclient:noStatus
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:generate=true
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
