@@ -9,7 +9,7 @@ PRESET ?= $(if $(findstring clang,$(CXX)),clang,dev)
 FUZZ_SECONDS ?= 600
 # A pattern: `make bench BENCH=codec`.
 BENCH ?= .
-# Of `make bench-peers`. KEEP: a folder for the cluster's data, which the next run takes up again. WORK: informer or reconcile alone.
+# Of `make bench-peers`. KEEP: a folder for the cluster's data, which the next run takes up again. WORK: informer, reconcile or webhook alone.
 PODS ?= 20000
 UPDATES ?= 5000
 ROUNDS ?= 3
@@ -18,7 +18,7 @@ COUNT ?= 2000
 KEEP ?=
 WORK ?=
 BASELINE ?=
-# Of `make demo`: embedded or real.
+# Of `make demo` and `make seeds`: embedded or real.
 CLUSTER ?= embedded
 
 # make sets CXX by itself; only a compiler that the user named is passed on.
@@ -36,7 +36,7 @@ configure = cmake --preset $(1) -B $(BUILD)/$(1) -Wno-dev --log-level=NOTICE
 build = cmake --build $(BUILD)/$(1) -j $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build control-plane newest-control-plane test test-slow test-full demo bench bench-peers bench-auto-expose bench-growth bench-ports lint format generate-api fuzz install clean
+.PHONY: help deps build control-plane newest-control-plane test test-slow test-full demo seeds pictures bench bench-peers bench-auto-expose bench-growth bench-ports bench-generate lint format generate-api fuzz install clean
 
 help:  ## list the targets
 	@echo "kubexx: Kubernetes for C++20. Targets:"
@@ -66,29 +66,29 @@ test: deps newest-control-plane  ## what to run before a change is sent: all tes
 
 # A test that fails here is run once more; if it passes then, it is listed as FLAKY at the end, and the run goes on. Chromium opens the
 # debug page of a manager.
-test-slow: deps  ## the rest of CI: tests that take minutes, and all quick ones under ThreadSanitizer with clang
+test-slow: deps  ## the rest of CI: tests that take minutes, and all quick ones with threads under ThreadSanitizer with clang
 	@scripts/install-deps chromium
 	@$(call configure,asan)
 	@$(call build,asan)
 	@if command -v go > /dev/null; then scripts/build-control-plane newest || echo "No real control plane: its tests are skipped."; fi
 	@rm -f $(FLAKY)
 	@cd $(BUILD)/asan && $(CTEST_TWICE) -L slow || { cat $(FLAKY) 2> /dev/null; exit 1; }
-	@$(call configure,tsan)
+	@$(call configure,tsan) -DKUBEXX_TSAN_ALL=OFF
 	@$(call build,tsan)
 	@cd $(BUILD)/tsan && $(CTEST_TWICE) -LE 'lint|slow|full|install|e2e' && KUBEXX_SOAK_SECONDS=30 $(CTEST_TWICE) -L soak \
 	  || { cat $(FLAKY) 2> /dev/null; exit 1; }
 	@cat $(FLAKY) 2> /dev/null || true
 
 # More of what `make test` and `make test-slow` cover: nothing is tested here alone.
-test-full: deps  ## breadth, before a release (hours): ten thousand schedules, long soaks, the oldest server, each fuzz target for FUZZ_SECONDS
+test-full: deps  ## breadth, before a release (hours): ten thousand schedules, long soaks, the oldest server, all of TSan, each fuzz target for FUZZ_SECONDS
 	@$(call configure,asan)
 	@$(call build,asan)
 	@if command -v go > /dev/null; then scripts/build-control-plane || echo "No real control plane: its tests are skipped."; fi
 	@cd $(BUILD)/asan && rm -f tests/contract/api/summary-*.txt; code=0; $(CTEST) -L full || code=$$?; \
 	cat tests/contract/api/summary-*.txt 2> /dev/null; exit $$code
-	@$(call configure,tsan)
+	@$(call configure,tsan) -DKUBEXX_TSAN_ALL=ON
 	@$(call build,tsan)
-	@cd $(BUILD)/tsan && $(CTEST) -L soak
+	@cd $(BUILD)/tsan && $(CTEST) -LE 'lint|slow|full|install|e2e' && $(CTEST) -L soak
 	@$(MAKE) fuzz
 
 demo: deps  ## auto-expose at work, in a cluster of its own, step by step (CLUSTER=real: on a real control plane; needs Go)
@@ -97,14 +97,26 @@ demo: deps  ## auto-expose at work, in a cluster of its own, step by step (CLUST
 	@$(call build,release) --target kubexx auto-expose
 	@scripts/demo $(BUILD)/release --cluster $(CLUSTER)
 
+seeds: deps  ## what five texts about client-go, controllers and kubebuilder do with Go, done with the programs here, step by step (CLUSTER=real)
+	@$(if $(filter real,$(CLUSTER)),scripts/build-control-plane newest)
+	@$(call configure,$(PRESET))
+	@$(call build,$(PRESET)) --target seeds
+	@scripts/seeds $(BUILD)/$(PRESET) --cluster $(CLUSTER)
+
+pictures: deps newest-control-plane  ## the pictures of the README: a terminal from kubexx init to kubectl get, and the figures (docs/pictures/)
+	@$(call configure,release) -DKUBEXX_BENCH=OFF
+	@$(call build,release)
+	@scripts/picture-terminal $(BUILD)/release
+	@scripts/plot-figures
+
 bench: deps  ## build and run the benchmarks (BENCH=<part of a name>)
 	@$(call configure,release)
 	@$(call build,release)
 	@scripts/run-benchmarks $(BUILD)/release "$(BENCH)"
 
-bench-peers: deps newest-control-plane  ## informers and controllers beside client-go's and kube-rs' on a real control plane (PODS=20000 UPDATES=5000 ROUNDS=3 KEEP=<folder> WORK=reconcile BASELINE=<build>)
+bench-peers: deps newest-control-plane  ## informers, controllers and webhooks beside client-go's and kube-rs' on a real control plane (PODS=20000 UPDATES=5000 ROUNDS=3 KEEP=<folder> WORK=reconcile BASELINE=<build>)
 	@$(call configure,release)
-	@$(call build,release) --target kubexx peers_informer peers_load peers_reconcile peers_widgets
+	@$(call build,release) --target kubexx peers_informer peers_load peers_reconcile peers_widgets bench_webhook
 	@scripts/build-peers > /dev/null || true
 	@python3 -B bench/peers/run.py --build $(BUILD)/release --out $(BUILD)/bench --pods $(PODS) --updates $(UPDATES) --rounds $(ROUNDS) \
 	  $(if $(KEEP),--keep $(KEEP)) $(if $(WORK),--work $(WORK)) $(if $(BASELINE),--baseline $(BASELINE))
@@ -125,13 +137,20 @@ bench-growth: deps  ## what an informer costs with 5,000 to 150,000 pods, on the
 	@$(call build,release) --target kubexx peers_informer peers_load
 	@python3 -B bench/peers/growth.py --build $(BUILD)/release --out $(BUILD)/bench
 
-lint: deps  ## the checks of the source tree: layers, headers, lengths, ASCII, clang-format, clang-tidy
+bench-generate: deps  ## kubexx generate beside controller-gen on the same kinds, and the compilation of its tables
+	@$(call configure,release)
+	@$(call build,release) --target kubexx
+	@python3 -B bench/generate/run.py --build $(BUILD)/release
+
+lint: deps  ## the checks of the source tree: layers, headers, lengths, ASCII, words, clang-format, clang-tidy
 	@$(call configure,clang)
 	@scripts/check-layers
 	@scripts/check-length
 	@scripts/check-ascii
+	@scripts/check-words
 	@scripts/check-guarantees
 	@scripts/check-headers --all --out $(BUILD)/headers
+	@scripts/check-header-size
 	@scripts/check-format
 	@scripts/check-tidy $(BUILD)/clang
 

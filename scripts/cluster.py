@@ -6,6 +6,7 @@ import os
 import re
 import ssl
 import tempfile
+import time
 import urllib.error
 import urllib.request
 
@@ -34,9 +35,9 @@ class Cluster:
                 pem.flush()
                 self.tls.load_cert_chain(pem.name)
 
-    def open(self, method, path, body=None, content_type="application/json", timeout=PATIENCE):
+    def open(self, method, path, body=None, content_type="application/json", accept="application/json", timeout=PATIENCE):
         """The answer as a stream."""
-        headers = {**self.headers, "Content-Type": content_type}
+        headers = {**self.headers, "Content-Type": content_type, "Accept": accept}
         request = urllib.request.Request(self.url + path, body and json.dumps(body).encode(), headers, method=method)
         return urllib.request.urlopen(request, context=self.tls, timeout=timeout)
 
@@ -52,3 +53,33 @@ class Cluster:
 
     def patch(self, path, body):
         return self.call("PATCH", path, body, content_type="application/merge-patch+json")
+
+    def discovers(self, group):
+        """Whether clients find the group, as kubectl looks for it: servers list it a moment after its definition is established."""
+        listed = self.call("GET", "/apis", accept="application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json")
+        return any(group in (item.get("name"), item.get("metadata", {}).get("name")) for item in listed.get("items", listed.get("groups", [])))
+
+    def wait(self, path, condition):
+        """The objects of a collection, by name, as soon as `condition` holds for them; None if it does not within PATIENCE seconds. Watches them."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            listed = self.call("GET", path)
+            objects = {item["metadata"]["name"]: item for item in listed["items"]}
+            if condition(objects):
+                return objects
+            # The server ends the watch; then all starts over.
+            watch = f"{path}?watch=true&resourceVersion={listed['metadata']['resourceVersion']}&timeoutSeconds={int(until - time.monotonic()) + 1}"
+            try:
+                with self.open("GET", watch) as stream:
+                    for line in stream:
+                        event = json.loads(line)
+                        if event["type"] == "ERROR":
+                            break
+                        objects.pop(event["object"]["metadata"]["name"], None)
+                        if event["type"] != "DELETED":
+                            objects[event["object"]["metadata"]["name"]] = event["object"]
+                        if condition(objects):
+                            return objects
+            except OSError as error:
+                raise ClusterError(f"GET {watch}: {error}") from error
+        return None
