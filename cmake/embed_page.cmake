@@ -1,6 +1,6 @@
 # Makes a C++ source of the one-file page that a debug server shows:
 #
-#   cmake -DINPUT=debug_page.html -DOUTPUT=debug_page.cc -DHEADER=control/debug_endpoint.h -DNAME=kDebugPage -P embed_page.cmake
+#   cmake -DINPUT=debug_page.html -DOUTPUT=debug_page.cc -DHEADER=control/observability/debug_endpoint.h -DNAME=kDebugPage -P embed_page.cmake
 #
 # The source defines kube::internal::<NAME>, the page as it is, and <NAME>Policy, the Content-Security-Policy for it: its one inline script
 # and its one inline style are allowed by their hashes, requests go to the page's own server, and everything else is refused.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "client/server_test_util.h"
-#include "control/event_sink.h"
+#include "control/events/event_sink.h"
 #include "kube/api/apps/v1.h"
 #include "kube/api/coordination/v1.h"
 #include "kube/api/core/v1.h"

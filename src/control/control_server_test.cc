@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "client/scripted_transport_test_util.h"
-#include "control/event_sink.h"
-#include "control/lease_lock.h"
+#include "control/election/lease_lock.h"
+#include "control/events/event_sink.h"
 #include "kube/api/coordination/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/api/events/v1.h"

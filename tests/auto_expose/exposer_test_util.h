@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "client/server_test_util.h"
-#include "control/desired_test_util.h"
-#include "control/late_watch_test_util.h"
+#include "control/controller/late_watch_test_util.h"
+#include "control/helpers/desired_test_util.h"
 #include "exposer.h"
 #include "kube/api/apiextensions/v1.h"
 #include "kube/api/events/v1.h"

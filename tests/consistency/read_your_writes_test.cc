@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "control/late_watch_test_util.h"
+#include "control/controller/late_watch_test_util.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/thread.h"
 #include "kube/config/kubeconfig.h"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "control/ca_keeper.h"
-#include "control/ca_state.h"
+#include "control/certificates/ca_keeper.h"
+#include "control/certificates/ca_state.h"
 #include "kube/base/fake_clock.h"
 #include "require.h"
 

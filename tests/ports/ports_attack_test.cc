@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/helper_test_util.h"
-#include "control/manager_test_util.h"
+#include "control/manager/manager_test_util.h"
 #include "ports_test_util.h"
 
 namespace kube::internal {

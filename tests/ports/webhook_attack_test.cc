@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "control/manager_test_util.h"
+#include "control/manager/manager_test_util.h"
 #include "kube/api/admission/v1.h"
 #include "kube/webhook/webhook.h"
 #include "ports_test_util.h"

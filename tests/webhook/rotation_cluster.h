@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "control/ca_state.h"
-#include "control/manager_test_util.h"
-#include "control/tcp_proxy_test_util.h"
+#include "control/certificates/ca_state.h"
+#include "control/manager/manager_test_util.h"
+#include "control/manager/tcp_proxy_test_util.h"
 #include "kube/apiserver/api_server.h"
 #include "kube/client/client.h"
 #include "kube/testing/control_plane.h"

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "codec/base64.h"
-#include "control/ca_state.h"
+#include "control/certificates/ca_state.h"
 #include "kube/api/core/v1.h"
 #include "kube/codec/json.h"
 #include "kube/control/manager.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/process.h"
-#include "control/tcp_proxy_test_util.h"
+#include "control/manager/tcp_proxy_test_util.h"
 #include "kube/base/context.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"

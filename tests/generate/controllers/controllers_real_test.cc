@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "client/server_test_util.h"
-#include "control/manager_test_util.h"
+#include "control/manager/manager_test_util.h"
 #include "controllers/types.h"
 #include "generate/generate.h"
 #include "kube/api/core/v1.h"
