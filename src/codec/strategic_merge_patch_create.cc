@@ -8,7 +8,6 @@
 
 #include "codec/strategic_schema.h"
 #include "kube/codec/patch.h"
-#include "value/quote.h"
 
 namespace kube {
 namespace internal {
