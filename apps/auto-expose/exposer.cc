@@ -87,7 +87,7 @@ struct Shared {
   Settings settings{};
   kube::CachedClient client;
   kube::EventRecorder events{};
-  std::shared_ptr<kube::serve::MetricsRegistry> metrics{};
+  std::shared_ptr<kube::MetricsRegistry> metrics{};
   ClaimBoard board;
   kube::SharedInformer<Service> services;
   kube::SharedInformer<Ingress> ingresses;
@@ -732,7 +732,7 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
       builder.Reconcile([exposer](const Context& ctx, const kube::Request& request) { return exposer->Reconcile(ctx, request); }));
 }
 
-void Describe(kube::serve::MetricsRegistry& metrics) {
+void Describe(kube::MetricsRegistry& metrics) {
   metrics.Describe("auto_expose_changes_total", "Children that were written, by kind and outcome.");
   metrics.Describe("auto_expose_problems_total", "Workloads that could not be exposed as asked, by reason; counted at each pass.");
   metrics.Describe("auto_expose_refusals_total", "Of these, what policy or a claim refused, by reason; counted at each pass.");

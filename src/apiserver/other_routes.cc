@@ -116,7 +116,7 @@ void Router::HandleOther(const Exchange& exchange, const RequestPath& path, cons
     return;
   }
   if (first == "metrics" && p.size() == 1) {
-    exchange->Reply({.status = 200, .headers = {{"content-type", serve::MetricsRegistry::kContentType}}, .body = metrics_.Render()});
+    exchange->Reply({.status = 200, .headers = {{"content-type", MetricsRegistry::kContentType}}, .body = metrics_.Render()});
     return;
   }
   if (first == ".well-known" && p.size() == 2 && p[1] == "openid-configuration") {

@@ -15,8 +15,8 @@
 #include "apiserver/pod_endpoints.h"
 #include "apiserver/subresources.h"
 #include "apiserver/tokens.h"
+#include "kube/base/metrics_registry.h"
 #include "kube/serve/http_server.h"
-#include "kube/serve/metrics_registry.h"
 
 namespace kube::apiserver {
 
@@ -63,7 +63,7 @@ class Router {
   // One request of a resource, for /metrics.
   void Count(const Call& call, const std::string& verb, int code);
 
-  serve::MetricsRegistry metrics_;
+  MetricsRegistry metrics_;
   ApiCore& core_;
   Tokens& tokens_;
   Faults& faults_;

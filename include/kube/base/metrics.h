@@ -5,8 +5,8 @@
 //
 //   metrics.Add("rest_client_requests_total", {{"code", "200"}, {"method", "GET"}, {"host", host}});
 //
-// Names and labels are those of client-go and controller-runtime, so that dashboards made for Go programs work. The room `serve` has a
-// sink that answers Prometheus.
+// Names and labels are those of client-go and controller-runtime, so that dashboards made for Go programs work. MetricsRegistry
+// (metrics_registry.h) is the sink for Prometheus.
 #pragma once
 
 #include <cstdint>

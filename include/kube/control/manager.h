@@ -19,6 +19,7 @@
 #include "kube/base/clock.h"
 #include "kube/base/context.h"
 #include "kube/base/export.h"
+#include "kube/base/metrics_registry.h"
 #include "kube/base/result.h"
 #include "kube/base/std_chrono.h"
 #include "kube/base/std_function.h"
@@ -33,7 +34,6 @@
 #include "kube/control/leader_election.h"
 #include "kube/control/webhooks.h"
 #include "kube/serve/http_limits.h"
-#include "kube/serve/metrics_registry.h"
 #include "kube/serve/tls_policy.h"
 #include "kube/webhook/conversion.h"
 #include "kube/webhook/webhook_spec.h"
@@ -72,7 +72,7 @@ struct ManagerOptions {
   // servers stay on the machine's. Null: the machine's. A FakeClock in tests; the context of Run must have the same.
   std::shared_ptr<Clock> clock{};
   // Where everything is counted; share it with the client (ClientOptions::metrics). Null: the manager makes one.
-  std::shared_ptr<serve::MetricsRegistry> metrics{};
+  std::shared_ptr<MetricsRegistry> metrics{};
   // "host:port", ":port" for all addresses; port 0 is a free one. Empty or "0": no such server.
   std::string metrics_bind_address{};       // /metrics, /debug/
   std::string health_probe_bind_address{};  // /healthz, /readyz
@@ -183,7 +183,7 @@ class KUBE_EXPORT Manager {
   const CachedClient& cached() const;
   // Informers that are asked for before Run live as long as the manager, also if nothing holds them: informers().For<T>().AddIndex(...).
   InformerFactory& informers();
-  const std::shared_ptr<serve::MetricsRegistry>& metrics() const;
+  const std::shared_ptr<MetricsRegistry>& metrics() const;
   // Writes events as this controller. Call it before Run, so that the permission is known. Events that wait are written before Run returns.
   EventRecorder events(std::string controller);
   // Null where there is none of that name.

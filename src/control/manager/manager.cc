@@ -43,7 +43,7 @@ class Manager::Impl {
   Impl(Client client, ManagerOptions options)
       : client_(std::move(client)),
         options_(std::move(options)),
-        metrics_(options_.metrics ? options_.metrics : std::make_shared<serve::MetricsRegistry>()),
+        metrics_(options_.metrics ? options_.metrics : std::make_shared<MetricsRegistry>()),
         clock_(options_.clock ? options_.clock : Clock::Real()),
         informers_(client_, Kept(WithMetrics(options_.informers))),
         cached_(client_, informers_, OnClock(WithMetrics(options_.cached))) {
@@ -262,7 +262,7 @@ class Manager::Impl {
 
   const Client client_;
   const ManagerOptions options_;
-  const std::shared_ptr<serve::MetricsRegistry> metrics_;
+  const std::shared_ptr<MetricsRegistry> metrics_;
   const std::shared_ptr<Clock> clock_;
   InformerFactory informers_;
   const CachedClient cached_;
@@ -704,7 +704,7 @@ class Manager::Impl {
   std::deque<Thread> threads_;  // of runner_, and of crds_waiter_ until it has ended
   Thread crds_waiter_;
   Thread runner_;
-  serve::MetricsRegistry::Collector collector_;
+  MetricsRegistry::Collector collector_;
 };
 
 bool IsShutdownTimeout(const Error& e) { return e.reason() == kShutdownTimeout; }
@@ -728,7 +728,7 @@ Result<void> Manager::Run(const Context& ctx) { return impl_->Run(ctx); }
 const Client& Manager::client() const { return impl_->client_; }
 const CachedClient& Manager::cached() const { return impl_->cached_; }
 InformerFactory& Manager::informers() { return impl_->informers_; }
-const std::shared_ptr<serve::MetricsRegistry>& Manager::metrics() const { return impl_->metrics_; }
+const std::shared_ptr<MetricsRegistry>& Manager::metrics() const { return impl_->metrics_; }
 Controller* Manager::controller(std::string_view name) {
   for (const auto& controller : impl_->controllers_) {
     if (controller->name() == name) return controller.get();

@@ -296,7 +296,7 @@ std::string ManagerFlags::Help() const {
 }
 
 Result<Client> ManagerFlags::NewClient(ClientOptions client_options) {
-  if (!options.metrics) options.metrics = std::make_shared<serve::MetricsRegistry>();
+  if (!options.metrics) options.metrics = std::make_shared<MetricsRegistry>();
   if (!client_options.metrics) client_options.metrics = options.metrics;
   const auto no_server = [&] {
     ClientConfig nobody;

@@ -169,7 +169,7 @@ void ManagerServers::WatchCertificate(const Context& ctx) {
 void ManagerServers::AnswerMetrics(HttpExchange& exchange) const {
   const serve::HttpRequest& request = exchange.request();
   if (request.path == "/metrics") {
-    return exchange.Reply({.headers = {{"content-type", serve::MetricsRegistry::kContentType}}, .body = parts_.metrics->Render()});
+    return exchange.Reply({.headers = {{"content-type", MetricsRegistry::kContentType}}, .body = parts_.metrics->Render()});
   }
   if (parts_.options->debug_endpoint) {
     if (request.path == kLogLevelPath && parts_.options->log_level_endpoint)

@@ -12,10 +12,10 @@
 #include "control/observability/health.h"
 #include "control/observability/request_guard.h"
 #include "kube/base/context.h"
+#include "kube/base/metrics_registry.h"
 #include "kube/base/thread.h"
 #include "kube/control/manager.h"
 #include "kube/serve/http_server.h"
-#include "kube/serve/metrics_registry.h"
 
 namespace kube::internal {
 
@@ -28,7 +28,7 @@ class ManagerServers {
   struct Parts {
     const ManagerOptions* options = nullptr;
     const Client* client = nullptr;
-    std::shared_ptr<serve::MetricsRegistry> metrics{};
+    std::shared_ptr<MetricsRegistry> metrics{};
     const HealthChecks* healthz = nullptr;
     const HealthChecks* readyz = nullptr;
     // Below /debug; nothing where the path is none of its own.
@@ -61,7 +61,7 @@ class ManagerServers {
   std::atomic<std::uint16_t> metrics_port_ = 0, health_port_ = 0;
   std::optional<CancelSource> stop_watching_;
   Thread watcher_;
-  serve::MetricsRegistry::Collector collector_;
+  MetricsRegistry::Collector collector_;
 };
 
 }  // namespace kube::internal

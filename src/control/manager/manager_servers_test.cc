@@ -103,7 +103,7 @@ TEST_F(ManagerServersTest, TheCertificateIsReadAgainWhenItChanges) {
   const serve::KeyPair one = issue(first), two = issue(second);
   WriteFile("tls.crt", one.certificate_pem);
   WriteFile("tls.key", one.key_pem);
-  const auto metrics = std::make_shared<serve::MetricsRegistry>();
+  const auto metrics = std::make_shared<MetricsRegistry>();
   Manager manager(*client_, {.metrics = metrics,
                              .metrics_bind_address = "127.0.0.1:0",
                              .metrics_secure = true,
@@ -214,7 +214,7 @@ std::map<std::string, std::string> DocumentedTypes() {
 
 TEST_F(ManagerServersTest, EveryMetricIsDescribedInTheDocs) {
   Create("a");
-  const auto metrics = std::make_shared<serve::MetricsRegistry>();
+  const auto metrics = std::make_shared<MetricsRegistry>();
   std::atomic<int> runs = 0;
   Manager manager(NewClient({.metrics = metrics}), {.leader_election = LeaderElectionOptions{.name = "full", .ns = "default"},
                                                     .metrics = metrics,
@@ -236,7 +236,7 @@ TEST_F(ManagerServersTest, EveryMetricIsDescribedInTheDocs) {
     if (documented.count(name) == 1) {
       EXPECT_EQ(documented.at(name), type) << name;
     }
-    EXPECT_NE(serve::internal::KnownHelp(name), "") << name << " has no HELP text: src/serve/metrics_names.cc";
+    EXPECT_NE(KnownHelp(name), "") << name << " has no HELP text: src/base/metrics_names.cc";
   }
   for (const char* expected :
        {"controller_runtime_reconcile_total", "workqueue_depth", "leader_election_master_status", "rest_client_requests_total",
@@ -254,7 +254,7 @@ std::set<std::string> ReportedNames() {
     std::ifstream in(path);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     for (std::sregex_iterator at(text.begin(), text.end(), literal), end; at != end; ++at) {
-      if (serve::internal::KnownHelp((*at)[1].str()) != "") names.insert((*at)[1]);
+      if (KnownHelp((*at)[1].str()) != "") names.insert((*at)[1]);
     }
   }
   return names;
@@ -272,7 +272,7 @@ TEST(MetricsDocTest, DescribesWhatIsReportedAndNothingElse) {
 TEST_F(ManagerServersTest, CachesAreCounted) {
   Create("a");
   Create("b");
-  const auto metrics = std::make_shared<serve::MetricsRegistry>();
+  const auto metrics = std::make_shared<MetricsRegistry>();
   Manager manager(*client_, {.informers = {.ns = "default"}, .metrics = metrics, .metrics_bind_address = "127.0.0.1:0"});
   ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(Nothing)));
   RunningManager running(manager);
@@ -315,7 +315,7 @@ TEST_F(ManagerServersTest, ObjectsThatCannotBeDecodedAreCountedAndNamed) {
   };
   label("bad", R"("yes")");
   label("worse", R"("yes")");
-  const auto metrics = std::make_shared<serve::MetricsRegistry>();
+  const auto metrics = std::make_shared<MetricsRegistry>();
   Manager manager(
       NewClient({.wrap_transport = [](std::shared_ptr<Transport> next) { return std::make_shared<SpoilsLists>(std::move(next)); }}),
       {.informers = {.ns = "default", .watch_list = false}, .metrics = metrics, .health_probe_bind_address = "127.0.0.1:0"});
@@ -397,7 +397,7 @@ TEST_F(ManagerServersTest, KindsWithoutNamespacesAreWatchedWhateverTheNamespaceO
 
 TEST_F(ManagerServersTest, BytesOfCaches) {
   Create("a");
-  const auto metrics = std::make_shared<serve::MetricsRegistry>();
+  const auto metrics = std::make_shared<MetricsRegistry>();
   Manager manager(*client_, {.informers = {.ns = "default"}, .metrics = metrics});
   ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(Nothing)));
   RunningManager running(manager);

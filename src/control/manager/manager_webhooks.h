@@ -15,6 +15,7 @@
 #include "control/certificates/webhook_certificates.h"
 #include "control/manager/manager_crds.h"
 #include "kube/base/context.h"
+#include "kube/base/metrics_registry.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
 #include "kube/client/client.h"
@@ -22,7 +23,6 @@
 #include "kube/control/event_recorder.h"
 #include "kube/control/manager.h"
 #include "kube/meta/dynamic_object.h"
-#include "kube/serve/metrics_registry.h"
 #include "kube/webhook/configurations.h"
 #include "kube/webhook/conversion.h"
 #include "kube/webhook/webhook_server.h"
@@ -36,7 +36,7 @@ class ManagerWebhooks {
   struct Parts {
     const ManagerOptions* options = nullptr;
     const Client* client = nullptr;
-    std::shared_ptr<serve::MetricsRegistry> metrics{};
+    std::shared_ptr<MetricsRegistry> metrics{};
     std::shared_ptr<Clock> clock{};
     std::function<bool()> leads{};        // may change shared objects
     std::function<void(Error)> failed{};  // the manager has to end
@@ -116,7 +116,7 @@ class ManagerWebhooks {
   EventRecorder events_;
   std::optional<CancelSource> stop_;
   Thread thread_;
-  serve::MetricsRegistry::Collector collector_;
+  MetricsRegistry::Collector collector_;
 };
 
 }  // namespace kube::internal

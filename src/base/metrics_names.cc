@@ -2,9 +2,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/serve/metrics_registry.h"
+#include "kube/base/metrics_registry.h"
 
-namespace kube::serve::internal {
+namespace kube::internal {
 namespace {
 
 struct Known {
@@ -131,4 +131,4 @@ std::string_view KnownHelp(std::string_view name) {
   return {};
 }
 
-}  // namespace kube::serve::internal
+}  // namespace kube::internal

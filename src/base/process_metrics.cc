@@ -1,4 +1,4 @@
-#include "serve/process_metrics.h"
+#include "base/process_metrics.h"
 
 #include <dirent.h>
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace kube::serve::internal {
+namespace kube::internal {
 namespace {
 
 std::string ReadFile(const char* path) {
@@ -58,4 +58,4 @@ void CollectProcessMetrics(MetricsSink& sink) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) sink.Set("process_max_fds", {}, static_cast<double>(limit.rlim_cur));
 }
 
-}  // namespace kube::serve::internal
+}  // namespace kube::internal

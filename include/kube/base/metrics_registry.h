@@ -1,6 +1,6 @@
 // MetricsRegistry: keeps the numbers that a program reports, and says them in the text format of Prometheus (version 0.0.4).
 //
-//   auto metrics = std::make_shared<serve::MetricsRegistry>();
+//   auto metrics = std::make_shared<MetricsRegistry>();
 //   Result<Client> client = Client::FromEnvironment({.metrics = metrics});
 //   metrics->Describe("carts_open", "Carts that nobody paid for.");
 //   metrics->Set("carts_open", {{"shop", "berlin"}}, 7);
@@ -8,7 +8,7 @@
 //
 // What nobody reports all the time but somebody can count is collected when it is asked for:
 //
-//   serve::MetricsRegistry::Collector collector = metrics->AddCollector([&](MetricsSink& sink) {
+//   MetricsRegistry::Collector collector = metrics->AddCollector([&](MetricsSink& sink) {
 //     sink.Set("cache_objects", {{"kind", "Pod"}}, cache.size());
 //   });
 //
@@ -27,7 +27,7 @@
 #include "kube/base/std_function.h"
 #include "kube/base/std_memory.h"
 
-namespace kube::serve {
+namespace kube {
 
 struct MetricsRegistryOptions {
   // Upper bounds, ascending, without +Inf. Empty: Prometheus' own, 5 ms to 10 s.
@@ -100,4 +100,4 @@ KUBE_EXPORT std::vector<double> KnownBuckets(std::string_view name);
 KUBE_EXPORT std::string_view KnownHelp(std::string_view name);
 }  // namespace internal
 
-}  // namespace kube::serve
+}  // namespace kube

@@ -1,6 +1,6 @@
 // Each thread reports into one of a few stripes, so that threads do not wait for each other; Render adds the stripes up. Gauges cannot be
 // added up: their stripe is chosen by their name and labels.
-#include "kube/serve/metrics_registry.h"
+#include "kube/base/metrics_registry.h"
 
 #include <algorithm>
 #include <array>
@@ -19,11 +19,11 @@
 #include <utility>
 
 #include "base/keyed_hash.h"
+#include "base/process_metrics.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
-#include "serve/process_metrics.h"
 
-namespace kube::serve {
+namespace kube {
 namespace {
 
 constexpr std::size_t kStripes = 16;
@@ -484,4 +484,4 @@ MetricsRegistry::Collector MetricsRegistry::AddCollector(CollectFunction collect
 }
 std::string MetricsRegistry::Render() const { return impl_->Render(); }
 
-}  // namespace kube::serve
+}  // namespace kube

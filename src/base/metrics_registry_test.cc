@@ -1,4 +1,4 @@
-#include "kube/serve/metrics_registry.h"
+#include "kube/base/metrics_registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 #include "kube/base/thread.h"
 
-namespace kube::serve {
+namespace kube {
 namespace {
 
 using ::testing::AllOf;
@@ -383,4 +383,4 @@ TEST(MetricsRegistryTest, ManyThreadsLoseNothing) {
 }
 
 }  // namespace
-}  // namespace kube::serve
+}  // namespace kube

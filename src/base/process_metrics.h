@@ -3,9 +3,9 @@
 
 #include "kube/base/metrics.h"
 
-namespace kube::serve::internal {
+namespace kube::internal {
 
 // Reports what can be read; nothing where there is no /proc.
 void CollectProcessMetrics(MetricsSink& sink);
 
-}  // namespace kube::serve::internal
+}  // namespace kube::internal
