@@ -58,7 +58,7 @@ InformerCore::InformerCore(std::shared_ptr<ObjectSource> source, const ObjectFor
       metrics_(std::move(metrics)),
       log_(Logger("cache.informer").With({{"informer", what_}})),
       store_(std::make_shared<Store>(form)),
-      queue_(*this),
+      buffer_(*this),
       resync_period_(options_.resync.count()) {}
 
 InformerCore::~InformerCore() {
@@ -107,7 +107,7 @@ void InformerCore::Start(const Context& ctx) {
   // Objects that the program added itself say nothing about the server's version.
   store_->SetResourceVersion({});
   for (const std::shared_ptr<HandlerThread>& handler : handlers_) handler->next_resync = clock_->Later(handler->resync_period);
-  reflector_ = std::make_unique<Reflector>(source_, queue_, MakeReflectorOptions());
+  reflector_ = std::make_unique<Reflector>(source_, buffer_, MakeReflectorOptions());
   if (metrics_ != nullptr) metrics_->Add("kubexx_cache_undecodable_total", {{"resource", what_}, {"namespace", options_.ns}}, 0);
   const Context own = child;
   thread_ = Thread("kube-refl-" + gvr_.resource.str(), [self = shared_from_this(), own] { self->Run(own); });
@@ -231,7 +231,7 @@ void InformerCore::TellAll(HandlerThread& handler, bool initial) {
       all.push_back({.kind = Notification::Kind::kUpdate, .flag = true, .before = object, .after = object});
     }
   }
-  if (initial && queue_.HasSynced()) all.push_back({.kind = Notification::Kind::kSynced});
+  if (initial && buffer_.HasSynced()) all.push_back({.kind = Notification::Kind::kSynced});
   notifications_ += all.size();
   (void)handler.Push(all, false);
 }

@@ -1,4 +1,4 @@
-// InformerCore: the informer behind its handles. A reflector fills the delta queue, the queue drives this, and this writes to the store
+// InformerCore: the informer behind its handles. A reflector fills the delta buffer, the buffer drives this, and this writes to the store
 // and tells the handlers; all on the reflector's thread.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "cache/delta_queue.h"
+#include "cache/delta_buffer.h"
 #include "cache/handler.h"
 #include "cache/part_memory.h"
 #include "cache/reflector.h"
@@ -69,7 +69,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   Result<void> SetOnError(std::function<void(const Error&)> on_error);
 
   bool started() const;
-  bool HasSynced() const { return queue_.HasSynced(); }
+  bool HasSynced() const { return buffer_.HasSynced(); }
   // What the cache holds is not what the server has.
   bool has_transform() const {
     const MutexLock lock(mu_);
@@ -141,7 +141,7 @@ class InformerCore : public std::enable_shared_from_this<InformerCore>, private 
   const std::shared_ptr<MetricsSink> metrics_;
   const Logger log_;
   const std::shared_ptr<Store> store_;
-  DeltaQueue queue_;
+  DeltaBuffer buffer_;
 
   // Held while the store changes and the handlers' queues get what changed: who holds it sees both in step.
   mutable Mutex mu_;

@@ -1,4 +1,4 @@
-#include "cache/delta_queue.h"
+#include "cache/delta_buffer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class Recorder : public DeltaConsumer {
     for (const ObjectRef& object : objects) text += " " + Describe(object);
     for (const UndecodableObject& object : undecodable) text += " but " + object.key.ToString();
     said.push_back(text + " at " + resource_version + (initial ? " initial" : ""));
-    if (queue != nullptr) synced_inside = queue->HasSynced();
+    if (buffer != nullptr) synced_inside = buffer->HasSynced();
   }
   void Undecodable(UndecodableObject object, bool deleted) override {
     said.push_back("Undecodable " + object.key.ToString() + (deleted ? " deleted" : ""));
@@ -53,113 +53,113 @@ class Recorder : public DeltaConsumer {
 
   std::vector<std::string> said;
   std::vector<std::size_t> batches;
-  const DeltaQueue* queue = nullptr;
+  const DeltaBuffer* buffer = nullptr;
   bool synced_inside = false;
 };
 
 struct Fixture {
-  Fixture() { consumer.queue = &queue; }
+  Fixture() { consumer.buffer = &buffer; }
   Recorder consumer;
-  DeltaQueue queue{consumer};
+  DeltaBuffer buffer{consumer};
 };
 
-TEST(DeltaQueueTest, UndecodableObjectsKeepTheirPlace) {
+TEST(DeltaBufferTest, UndecodableObjectsKeepTheirPlace) {
   Fixture f;
-  f.queue.Replace({MakePod("a")}, "1", {{.key = {"default", "x"}}});
-  f.queue.Add(MakePod("b"));
-  f.queue.Undecodable({.key = {"default", "a"}}, false);
-  f.queue.Update(MakePod("a", "2"));
-  f.queue.Undecodable({.key = {"default", "a"}}, true);
-  f.queue.Flush();
+  f.buffer.Replace({MakePod("a")}, "1", {{.key = {"default", "x"}}});
+  f.buffer.Add(MakePod("b"));
+  f.buffer.Undecodable({.key = {"default", "a"}}, false);
+  f.buffer.Update(MakePod("a", "2"));
+  f.buffer.Undecodable({.key = {"default", "a"}}, true);
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@1 but default/x at 1 initial", "synced", "Added b@1", "Undecodable default/a",
                                            "Updated a@2", "Undecodable default/a deleted"));
 }
 
-TEST(DeltaQueueTest, NothingHappensBeforeFlush) {
+TEST(DeltaBufferTest, NothingHappensBeforeFlush) {
   Fixture f;
-  f.queue.Add(MakePod("a"));
+  f.buffer.Add(MakePod("a"));
   EXPECT_THAT(f.consumer.said, IsEmpty());
-  EXPECT_EQ(f.queue.size(), 1U);
-  f.queue.Flush();
-  EXPECT_EQ(f.queue.size(), 0U);
-  f.queue.Flush();
+  EXPECT_EQ(f.buffer.size(), 1U);
+  f.buffer.Flush();
+  EXPECT_EQ(f.buffer.size(), 0U);
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.said, ElementsAre("synced", "Added a@1"));
 }
 
-TEST(DeltaQueueTest, KeepsTheOrderOfAllThings) {
+TEST(DeltaBufferTest, KeepsTheOrderOfAllThings) {
   Fixture f;
-  f.queue.Replace({MakePod("a", "3")}, "4");
-  f.queue.Add(MakePod("b", "5"));
-  f.queue.Update(MakePod("a", "6"));
-  f.queue.Bookmark("7");
-  ASSERT_TRUE(f.queue.Resync());
-  f.queue.Delete(MakePod("a", "8"));
-  f.queue.Replace({}, "9");
-  f.queue.Flush();
+  f.buffer.Replace({MakePod("a", "3")}, "4");
+  f.buffer.Add(MakePod("b", "5"));
+  f.buffer.Update(MakePod("a", "6"));
+  f.buffer.Bookmark("7");
+  ASSERT_TRUE(f.buffer.Resync());
+  f.buffer.Delete(MakePod("a", "8"));
+  f.buffer.Replace({}, "9");
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@3 at 4 initial", "synced", "Added b@5", "Updated a@6", "Bookmark 7", "Sync",
                                            "Deleted a@8", "Replaced at 9"));
 }
 
-TEST(DeltaQueueTest, EveryChangeIsDelivered) {
+TEST(DeltaBufferTest, EveryChangeIsDelivered) {
   Fixture f;
-  f.queue.Add(MakePod("a", "1"));
-  f.queue.Update(MakePod("a", "2"));
-  f.queue.Update(MakePod("a", "3"));
-  f.queue.Delete(MakePod("a", "4"));
-  f.queue.Add(MakePod("a", "5"));
-  f.queue.Flush();
+  f.buffer.Add(MakePod("a", "1"));
+  f.buffer.Update(MakePod("a", "2"));
+  f.buffer.Update(MakePod("a", "3"));
+  f.buffer.Delete(MakePod("a", "4"));
+  f.buffer.Add(MakePod("a", "5"));
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.said, ElementsAre("synced", "Added a@1", "Updated a@2", "Updated a@3", "Deleted a@4", "Added a@5"));
 }
 
-TEST(DeltaQueueTest, AddingAgainMovesNobodyForward) {
+TEST(DeltaBufferTest, AddingAgainMovesNobodyForward) {
   Fixture f;
-  f.queue.Add(MakePod("a", "1"));
-  f.queue.Add(MakePod("b", "2"));
-  f.queue.Add(MakePod("c", "3"));
-  f.queue.Update(MakePod("b", "4"));
-  f.queue.Flush();
+  f.buffer.Add(MakePod("a", "1"));
+  f.buffer.Add(MakePod("b", "2"));
+  f.buffer.Add(MakePod("c", "3"));
+  f.buffer.Update(MakePod("b", "4"));
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.said, ElementsAre("synced", "Added a@1", "Added b@2", "Added c@3", "Updated b@4"));
 }
 
-TEST(DeltaQueueTest, DeletesOfUnknownObjectsAreQueued) {
+TEST(DeltaBufferTest, DeletesOfUnknownObjectsAreQueued) {
   Fixture f;
-  f.queue.Delete(MakePod("a"));
-  f.queue.Flush();
+  f.buffer.Delete(MakePod("a"));
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.said, ElementsAre("synced", "Deleted a@1"));
 }
 
-TEST(DeltaQueueTest, BatchesAreBounded) {
+TEST(DeltaBufferTest, BatchesAreBounded) {
   Fixture f;
-  for (int i = 0; i < 2500; ++i) f.queue.Add(MakePod("p" + std::to_string(i)));
-  f.queue.Flush();
+  for (int i = 0; i < 2500; ++i) f.buffer.Add(MakePod("p" + std::to_string(i)));
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.batches, ElementsAre(1000, 1000, 500));
   EXPECT_EQ(f.consumer.said.size(), 2501U);
 }
 
-TEST(DeltaQueueTest, BatchesEndAtReplacementsAndBookmarks) {
+TEST(DeltaBufferTest, BatchesEndAtReplacementsAndBookmarks) {
   Fixture f;
-  f.queue.Add(MakePod("a"));
-  f.queue.Add(MakePod("b"));
-  f.queue.Bookmark("3");
-  f.queue.Add(MakePod("c"));
-  f.queue.Flush();
+  f.buffer.Add(MakePod("a"));
+  f.buffer.Add(MakePod("b"));
+  f.buffer.Bookmark("3");
+  f.buffer.Add(MakePod("c"));
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.batches, ElementsAre(2, 1));
 }
 
-TEST(DeltaQueueTest, WhatIsQueuedMeanwhileWaitsForTheNextFlush) {
+TEST(DeltaBufferTest, WhatIsQueuedMeanwhileWaitsForTheNextFlush) {
   struct Greedy : Recorder {
     void Bookmarked(const std::string& version) override {
       Recorder::Bookmarked(version);
       if (version == "1") target->Bookmark("2");
     }
-    DeltaQueue* target = nullptr;
+    DeltaBuffer* target = nullptr;
   } consumer;
-  DeltaQueue queue(consumer);
-  consumer.target = &queue;
-  queue.Bookmark("1");
-  queue.Flush();
+  DeltaBuffer buffer(consumer);
+  consumer.target = &buffer;
+  buffer.Bookmark("1");
+  buffer.Flush();
   EXPECT_THAT(consumer.said, ElementsAre("Bookmark 1"));
-  queue.Flush();
+  buffer.Flush();
   EXPECT_THAT(consumer.said, ElementsAre("Bookmark 1", "Bookmark 2"));
 }
 
@@ -167,55 +167,55 @@ TEST(DeltaQueueTest, WhatIsQueuedMeanwhileWaitsForTheNextFlush) {
 
 TEST(Contract12_HasSynced, FalseAtTheStart) {
   Fixture f;
-  EXPECT_FALSE(f.queue.HasSynced());
-  f.queue.Flush();
-  EXPECT_FALSE(f.queue.HasSynced());
+  EXPECT_FALSE(f.buffer.HasSynced());
+  f.buffer.Flush();
+  EXPECT_FALSE(f.buffer.HasSynced());
 }
 
 TEST(Contract12_HasSynced, StaysFalseWhileTheFirstListIsWorkedOn) {
   Fixture f;
   f.consumer.synced_inside = true;
-  f.queue.Replace({MakePod("a"), MakePod("b")}, "2");
-  EXPECT_FALSE(f.queue.HasSynced());
-  f.queue.Flush();
+  f.buffer.Replace({MakePod("a"), MakePod("b")}, "2");
+  EXPECT_FALSE(f.buffer.HasSynced());
+  f.buffer.Flush();
   EXPECT_FALSE(f.consumer.synced_inside);
-  EXPECT_TRUE(f.queue.HasSynced());
+  EXPECT_TRUE(f.buffer.HasSynced());
   EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@1 b@1 at 2 initial", "synced"));
 }
 
 TEST(Contract12_HasSynced, AnEmptyFirstListHasToBeWorkedOnToo) {
   Fixture f;
-  f.queue.Replace({}, "2");
-  EXPECT_FALSE(f.queue.HasSynced());
-  f.queue.Flush();
-  EXPECT_TRUE(f.queue.HasSynced());
+  f.buffer.Replace({}, "2");
+  EXPECT_FALSE(f.buffer.HasSynced());
+  f.buffer.Flush();
+  EXPECT_TRUE(f.buffer.HasSynced());
 }
 
 TEST(Contract12_HasSynced, AChangeBeforeAnyListMeansSynced) {
   for (int what = 0; what < 3; ++what) {
     Fixture f;
-    if (what == 0) f.queue.Add(MakePod("a"));
-    if (what == 1) f.queue.Update(MakePod("a"));
-    if (what == 2) f.queue.Delete(MakePod("a"));
-    f.queue.Flush();
-    EXPECT_TRUE(f.queue.HasSynced()) << what;
+    if (what == 0) f.buffer.Add(MakePod("a"));
+    if (what == 1) f.buffer.Update(MakePod("a"));
+    if (what == 2) f.buffer.Delete(MakePod("a"));
+    f.buffer.Flush();
+    EXPECT_TRUE(f.buffer.HasSynced()) << what;
   }
 }
 
 TEST(Contract12_HasSynced, BookmarksAndResyncsMeanNothing) {
   Fixture f;
-  f.queue.Bookmark("2");
-  ASSERT_TRUE(f.queue.Resync());
-  f.queue.Flush();
-  EXPECT_FALSE(f.queue.HasSynced());
+  f.buffer.Bookmark("2");
+  ASSERT_TRUE(f.buffer.Resync());
+  f.buffer.Flush();
+  EXPECT_FALSE(f.buffer.HasSynced());
 }
 
 TEST(Contract12_HasSynced, ALaterListIsNotInitial) {
   Fixture f;
-  f.queue.Replace({MakePod("a")}, "2");
-  f.queue.Flush();
-  f.queue.Replace({MakePod("a", "3")}, "4");
-  f.queue.Flush();
+  f.buffer.Replace({MakePod("a")}, "2");
+  f.buffer.Flush();
+  f.buffer.Replace({MakePod("a", "3")}, "4");
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@1 at 2 initial", "synced", "Replaced a@3 at 4"));
 }
 
@@ -223,10 +223,10 @@ TEST(Contract12_HasSynced, ALaterListIsNotInitial) {
 
 TEST(Contract11_ReplaceAfterDelete, TheNewObjectStillComes) {
   Fixture f;
-  f.queue.Replace({MakePod("a", "1")}, "1");
-  f.queue.Delete(MakePod("a", "2"));
-  f.queue.Replace({MakePod("a", "3")}, "3");
-  f.queue.Flush();
+  f.buffer.Replace({MakePod("a", "1")}, "1");
+  f.buffer.Delete(MakePod("a", "2"));
+  f.buffer.Replace({MakePod("a", "3")}, "3");
+  f.buffer.Flush();
   EXPECT_THAT(f.consumer.said, ElementsAre("Replaced a@1 at 1 initial", "synced", "Deleted a@2", "Replaced a@3 at 3"));
 }
 

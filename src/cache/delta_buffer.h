@@ -1,9 +1,9 @@
-// DeltaQueue: what a reflector saw, in order, until it is worked on.
+// DeltaBuffer: what a reflector saw, in order, until it is worked on.
 //
-//   DeltaQueue queue(consumer);
-//   queue.Replace(objects, "42");         // nothing has happened yet
-//   queue.Update(pod);
-//   queue.Flush();                        // consumer.Replaced(...), then consumer.Changed({pod})
+//   DeltaBuffer buffer(consumer);
+//   buffer.Replace(objects, "42");         // nothing has happened yet
+//   buffer.Update(pod);
+//   buffer.Flush();                        // consumer.Replaced(...), then consumer.Changed({pod})
 //
 // Every change is one entry, and entries are never merged: whoever reads them sees each state that the server sent. A replacement of
 // everything is one entry and is worked on at once and as a whole, so nobody sees half of it; which objects it removes is decided
@@ -42,7 +42,7 @@ struct Delta {
 class DeltaConsumer {
  public:
   virtual ~DeltaConsumer() = default;
-  // kAdded, kUpdated and kDeleted, at most DeltaQueue::kBatch of them.
+  // kAdded, kUpdated and kDeleted, at most DeltaBuffer::kBatch of them.
   virtual void Changed(std::span<const Delta> deltas, bool initial) = 0;
   virtual void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial,
                         std::vector<UndecodableObject> undecodable) = 0;
@@ -55,11 +55,11 @@ class DeltaConsumer {
   virtual void Synced() = 0;
 };
 
-class DeltaQueue : public DeltaSink {
+class DeltaBuffer : public DeltaSink {
  public:
   static constexpr std::size_t kBatch = 1000;
 
-  explicit DeltaQueue(DeltaConsumer& consumer) : consumer_(consumer) {}
+  explicit DeltaBuffer(DeltaConsumer& consumer) : consumer_(consumer) {}
 
   void Add(ObjectRef object) override { Push({.type = DeltaType::kAdded, .object = std::move(object)}); }
   void Update(ObjectRef object) override { Push({.type = DeltaType::kUpdated, .object = std::move(object)}); }

@@ -1,4 +1,4 @@
-#include "cache/delta_queue.h"
+#include "cache/delta_buffer.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,13 +27,13 @@ std::string_view ToString(DeltaType type) {
   return "unknown";
 }
 
-void DeltaQueue::MarkSynced() {
+void DeltaBuffer::MarkSynced() {
   if (HasSynced()) return;
   synced_.store(true, std::memory_order_release);
   consumer_.Synced();
 }
 
-void DeltaQueue::Flush() {
+void DeltaBuffer::Flush() {
   std::vector<Delta> work = std::exchange(deltas_, {});
   for (std::size_t i = 0; i < work.size();) {
     Delta& delta = work[i];
