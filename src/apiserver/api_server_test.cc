@@ -366,7 +366,7 @@ TEST(ApiServerTest, AnswersLogsFromTheHandler) {
   CurlAnswer answer = client.Get(log + "?tailLines=5&sinceSeconds=6&limitBytes=7&timestamps=true");
   EXPECT_EQ(answer.body, "line of p/c\n");
   EXPECT_EQ(answer.headers["content-type"], "text/plain");
-  PodLogRequest request = requests.Get();
+  PodLogRequest request = requests.Take();
   EXPECT_EQ(request.ns, "default");
   EXPECT_EQ(request.tail_lines, 5);
   EXPECT_EQ(request.since_seconds, 6);

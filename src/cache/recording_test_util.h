@@ -10,23 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/wait_test_util.h"
 #include "cache/reflector.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 
 namespace kube::internal {
-
-// Until `done()` holds; it is called with `mu` held.
-template <typename Predicate>
-bool WaitBounded(Mutex& mu, CondVar& cv, Predicate done) KUBE_NO_THREAD_SAFETY_ANALYSIS {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-  MutexLock lock(mu);
-  while (!done()) {
-    if (!cv.WaitUntil(mu, limit) && !done()) return false;
-  }
-  return true;
-}
 
 // Writes down what a reflector does. Thread safety: all functions from any thread.
 class RecordingSink : public DeltaSink {

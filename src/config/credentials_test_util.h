@@ -8,31 +8,20 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <vector>
 
+#include "base/wait_test_util.h"
 #include "config/folder_test_util.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "kube/serve/certificate.h"
 
 namespace kube::internal {
-
-// Until it holds; for things that other processes do.
-inline bool Eventually(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
 
 inline const serve::CertificateAuthority& TestCa() {
   static const auto* const ca = new serve::CertificateAuthority(serve::CertificateAuthority::Create("kubexx test CA").value());

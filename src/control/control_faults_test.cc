@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/wait_test_util.h"
 #include "kube/api/coordination/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/fake_clock.h"
@@ -28,20 +29,12 @@ namespace {
 using coordination::v1::Lease;
 using core::v1::ConfigMap;
 using core::v1::Secret;
+using internal::Eventually;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
 Context Patient() { return Context::Background().WithTimeout(seconds(120)); }
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const Context ctx = Patient();
-  while (!condition()) {
-    if (!ctx.SleepFor(milliseconds(1))) return false;
-  }
-  return true;
-}
 
 class ControlFaultsTest : public ::testing::Test {
  protected:

@@ -43,7 +43,7 @@ TEST(HttpConnectionTest, PipelinedRequestsAreAnsweredInOrder) {
       "PUT /3 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2;ext=1\r\nhi\r\n1\r\n!\r\n0\r\nTrailer: x\r\n\r\n"
       "\r\nGET /4 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(client.ReadUntil("GET/1;").ends_with("content-length: 6\r\n\r\nGET/1;"));
-  const Exchange held = slow.Get();
+  const Exchange held = slow.Take();
   ASSERT_NE(held, nullptr);
   EXPECT_EQ(held->request().body, "abc");
   held->Reply({.body = "slow;"});
@@ -229,7 +229,7 @@ TEST(HttpConnectionTest, IdleConnectionsAreClosedAndBusyOnesAreNot) {
       });
   RawClient busy(server->port());
   busy.Send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
-  const Exchange exchange = exchanges.Get();
+  const Exchange exchange = exchanges.Take();
   RawClient idle(server->port());
   idle.Send("GET /idle HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_TRUE(idle.ReadAll().ends_with("GET/idle;"));  // closed meanwhile
@@ -256,14 +256,14 @@ TEST(HttpConnectionTest, ClientCertificates) {
   for (const bool http2 : {false, true}) {
     CurlRequest request{.url = UrlOf(*server, "/", true), .http2 = http2, .ca_pem = Pki().ca_pem, .certificate = Pki().client};
     EXPECT_EQ(Fetch(request).status, 200);
-    const HttpRequest admin = seen.Get();
+    const HttpRequest admin = seen.Take();
     ASSERT_TRUE(admin.client_certificate.has_value());
     EXPECT_EQ(admin.client_certificate->common_name, "admin");
     EXPECT_EQ(admin.client_certificate->organizations, (std::vector<std::string>{"system:masters", "dev"}));
 
     request.certificate = {};
     EXPECT_EQ(Fetch(request).status, 200);
-    EXPECT_FALSE(seen.Get().client_certificate.has_value());
+    EXPECT_FALSE(seen.Take().client_certificate.has_value());
 
     request.certificate = Pki().wrong_client;
     EXPECT_NE(Fetch(request).curl_code, 0);
@@ -387,7 +387,7 @@ TEST(HttpConnectionTest, SlowReaderHoldsUpNobodyElse) {
   });
   RawClient slow(server->port());
   slow.Send("GET /watch HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  const Exchange exchange = exchanges.Get();
+  const Exchange exchange = exchanges.Take();
   ASSERT_NE(exchange, nullptr);
   const auto text = Text(std::string(std::size_t{1} << 20, 'x'));
   constexpr int kTexts = 64;
@@ -416,8 +416,8 @@ TEST(HttpConnectionTest, SlowStreamOfHttp2HoldsUpNoOtherStream) {
   std::vector<Exchange> both;
   ASSERT_TRUE(swarm.RunUntil([&] { return server->connections() == 1; }));
   Thread collect("collect", [&] {
-    both.push_back(exchanges.Get());
-    both.push_back(exchanges.Get());
+    both.push_back(exchanges.Take());
+    both.push_back(exchanges.Take());
     both[0]->Stall(true);
     both[0]->Write(Text("held"));
     both[0]->Finish();
@@ -447,7 +447,7 @@ TEST(HttpConnectionTest, UpgradeEchoes) {
     EXPECT_TRUE(head.starts_with("HTTP/1.1 101 Switching Protocols\r\n")) << head;
     EXPECT_NE(head.find("upgrade: echo\r\n"), std::string::npos);
     EXPECT_NE(head.find("connection: Upgrade\r\n"), std::string::npos);
-    const std::shared_ptr<UpgradedStream> stream = streams.Get();
+    const std::shared_ptr<UpgradedStream> stream = streams.Take();
     ASSERT_NE(stream, nullptr);
     const Context ctx = Context::Background().WithTimeout(kPatience);
     std::string buffer(100, '\0');
@@ -486,7 +486,7 @@ TEST(HttpConnectionTest, UpgradedStreamsCarryMuchAndPushBack) {
   RawClient client(server->port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   client.ReadUntil("\r\n\r\n");
-  const std::shared_ptr<UpgradedStream> stream = streams.Get();
+  const std::shared_ptr<UpgradedStream> stream = streams.Take();
   constexpr std::size_t kSize = std::size_t{16} << 20;
   Thread sender("sender", [&] { client.Send(std::string(kSize, 'i')); });
   const Context ctx = Context::Background().WithTimeout(kPatience);
@@ -508,14 +508,14 @@ TEST(HttpConnectionTest, UpgradedReadsEndWithContextCloseAndServer) {
   auto server = StartServer({}, [&](const Exchange& exchange) { streams.Put(*exchange->Upgrade({{"upgrade", "x"}})); });
   RawClient client(server->port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  const std::shared_ptr<UpgradedStream> stream = streams.Get();
+  const std::shared_ptr<UpgradedStream> stream = streams.Take();
   char byte = 0;
   const Result<std::size_t> timeout = stream->Read(Context::Background().WithTimeout(milliseconds(20)), &byte, 1);
   ASSERT_FALSE(timeout.ok());
   EXPECT_EQ(timeout.error().kind(), ErrorKind::kTimeout);
   RawClient second(server->port());
   second.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  const std::shared_ptr<UpgradedStream> other = streams.Get();
+  const std::shared_ptr<UpgradedStream> other = streams.Take();
   Thread reader("reader", [&] {
     char b = 0;
     const Result<std::size_t> closed = other->Read(Context::Background(), &b, 1);

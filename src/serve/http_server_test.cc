@@ -63,7 +63,7 @@ TEST_P(HttpServerTest, AnswersWithStatusHeadersAndBody) {
   EXPECT_EQ(answer.headers.at("content-length"), "6");
   EXPECT_EQ(answer.headers.count("evil"), 0U);
   EXPECT_TRUE(answer.headers.at("date").ends_with(" GMT"));
-  const HttpRequest got = seen.Get();
+  const HttpRequest got = seen.Take();
   EXPECT_EQ(got.method, "GET");
   EXPECT_EQ(got.path, "/a%20b/c");
   EXPECT_EQ(got.query, "limit=5&x=%2F");
@@ -166,12 +166,12 @@ TEST_P(HttpServerTest, StreamsPiecesAsTheyAreWritten) {
     };
     answer = Fetch(request);
   });
-  const std::shared_ptr<HttpExchange> exchange = exchanges.Get();
+  const std::shared_ptr<HttpExchange> exchange = exchanges.Take();
   ASSERT_NE(exchange, nullptr);
   exchange->OnClose([&] { closed = true; });
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(exchange->Write(Text(fmt::format("event {}\n", i))));
-    EXPECT_EQ(pieces.Get(), fmt::format("event {}\n", i));  // it came before the next one was written
+    EXPECT_EQ(pieces.Take(), fmt::format("event {}\n", i));  // it came before the next one was written
   }
   EXPECT_FALSE(closed);
   exchange->Finish();
@@ -186,7 +186,7 @@ TEST_P(HttpServerTest, StreamsPiecesAsTheyAreWritten) {
 TEST_P(HttpServerTest, AnswersFromAnotherThreadLater) {
   Handover<std::shared_ptr<HttpExchange>> exchanges;
   const auto server = StartServer(Options(), [&](const std::shared_ptr<HttpExchange>& exchange) { exchanges.Put(exchange); });
-  Thread worker("worker", [&] { exchanges.Get()->Reply({.body = "later"}); });
+  Thread worker("worker", [&] { exchanges.Take()->Reply({.body = "later"}); });
   EXPECT_EQ(Fetch(Request(*server, "/")).body, "later");
 }
 
@@ -236,7 +236,7 @@ TEST_P(HttpServerTest, OnCloseTellsThatTheClientLeft) {
   request.on_data = [](std::string_view) { return false; };
   Fetch(request);
   EXPECT_TRUE(Eventually([&] { return closed == 1; }));
-  const std::shared_ptr<HttpExchange> exchange = exchanges.Get();
+  const std::shared_ptr<HttpExchange> exchange = exchanges.Take();
   EXPECT_FALSE(exchange->Write(Text("late")));
   exchange->Finish();
   exchange->Abort();
@@ -309,16 +309,16 @@ TEST_P(HttpServerTest, StallHoldsTheAnswerBack) {
     };
     answer = Fetch(request);
   });
-  const std::shared_ptr<HttpExchange> exchange = exchanges.Get();
+  const std::shared_ptr<HttpExchange> exchange = exchanges.Take();
   ASSERT_NE(exchange, nullptr);
-  EXPECT_EQ(pieces.Get(), "one\n");
+  EXPECT_EQ(pieces.Take(), "one\n");
   exchange->Stall(true);
   exchange->Write(Text("two\n"));
   exchange->Write(Text("three\n"));
   // Others are served meanwhile; what they do passes through the same threads.
   for (int i = 0; i < 10; ++i) {
     Thread other("other", [&] { Fetch(Request(*server, "/other")); });
-    exchanges.Get()->Finish();
+    exchanges.Take()->Finish();
     other.Join();
   }
   EXPECT_EQ(exchange->buffered_bytes(), 10U);
@@ -349,7 +349,7 @@ TEST_P(HttpServerTest, StoppingWhileStreamingEndsEverything) {
   });
   CurlAnswer answer;
   Thread client("client", [&] { answer = Fetch(Request(*server, "/")); });
-  const std::shared_ptr<HttpExchange> exchange = exchanges.Get();
+  const std::shared_ptr<HttpExchange> exchange = exchanges.Take();
   std::atomic<bool> stop = false;
   Thread writer("writer", [&] {
     while (!stop) exchange->Write(Text("more"));

@@ -126,7 +126,7 @@ class RemoteStreamsTest : public ::testing::Test {
   void Serve(std::function<void(const Exchange&)> handler) {
     server_ = StartServer({}, [this](const Exchange& exchange) { exchanges_.Put(exchange); });
     worker_ = Thread("worker", [this, handler = std::move(handler)] {
-      const Exchange exchange = exchanges_.Get();
+      const Exchange exchange = exchanges_.Take();
       if (exchange != nullptr) handler(exchange);
     });
   }
@@ -281,9 +281,9 @@ TEST_F(RemoteStreamsTest, TerminalsHaveSizes) {
       socket->SendBinary("\x04" + second);
       socket->SendBinary("\xff\x04");
     }
-    EXPECT_EQ(seen.Get(), "80x24");
-    EXPECT_EQ(seen.Get(), "132x43");
-    EXPECT_EQ(seen.Get(), "end");
+    EXPECT_EQ(seen.Take(), "80x24");
+    EXPECT_EQ(seen.Take(), "132x43");
+    EXPECT_EQ(seen.Take(), "end");
     worker_.Join();
   }
 }
@@ -348,7 +348,7 @@ TEST_F(RemoteStreamsTest, ClientThatLeavesEndsTheReads) {
     seen.Put(got.ok() && *got == 0 ? "end" : "else");
   });
   { WebSocketClient client(server_->port(), kExec, "v5.channel.k8s.io"); }
-  EXPECT_EQ(seen.Get(), "end");
+  EXPECT_EQ(seen.Take(), "end");
 }
 
 TEST_F(RemoteStreamsTest, ServerThatStopsEndsTheReads) {
@@ -363,9 +363,9 @@ TEST_F(RemoteStreamsTest, ServerThatStopsEndsTheReads) {
     seen.Put("over");
   });
   WebSocketClient client(server_->port(), kExec, "v5.channel.k8s.io");
-  EXPECT_EQ(seen.Get(), "running");
+  EXPECT_EQ(seen.Take(), "running");
   server_ = nullptr;
-  EXPECT_EQ(seen.Get(), "over");
+  EXPECT_EQ(seen.Take(), "over");
 }
 
 TEST_F(RemoteStreamsTest, BadFramesOfAWebSocketEndIt) {
@@ -489,7 +489,7 @@ TEST_F(RemoteStreamsTest, ConnectionOutlivesItsSessionSafely) {
   SpdyClient client(raw);
   client.Open(1, {{"streamtype", "error"}, {"port", "80"}});
   client.Open(3, {{"streamtype", "data"}, {"port", "80"}});
-  EXPECT_EQ(done.Get(), 1);
+  EXPECT_EQ(done.Take(), 1);
   worker_.Join();
   ASSERT_NE(kept, nullptr);
   EXPECT_FALSE(kept->Write(Patient(), "x").ok());

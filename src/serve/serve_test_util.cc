@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 #include <utility>
 
 namespace kube::serve {
@@ -269,15 +268,6 @@ long CurlSwarm::connections() const {
   long sum = 0;
   for (const auto& one : impl_->all) sum += one->connects;
   return sum;
-}
-
-bool Eventually(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
 }
 
 HttpLimits Generous(const std::function<void(HttpLimits&)>& change) {

@@ -9,11 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/wait_test_util.h"
 #include "kube/base/mutex.h"
 #include "kube/serve/certificate.h"
 #include "kube/serve/http_server.h"
 
 namespace kube::serve {
+
+using kube::internal::Eventually;
+using kube::internal::Handover;
 
 constexpr std::chrono::seconds kPatience{60};
 
@@ -99,36 +103,6 @@ class CurlSwarm {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
-};
-
-// Waits until `condition` holds, for as long as kPatience; polls. For what has no condition variable to wait on.
-bool Eventually(const std::function<bool()>& condition);
-
-// Something that another thread hands over.
-template <typename T>
-class Handover {
- public:
-  void Put(T value) {
-    MutexLock lock(mu_);
-    values_.push_back(std::move(value));
-    changed_.NotifyAll();
-  }
-  // The next one; a default one after kPatience.
-  T Get() {
-    MutexLock lock(mu_);
-    const auto until = std::chrono::steady_clock::now() + kPatience;
-    while (values_.empty()) {
-      if (!changed_.WaitUntil(mu_, until)) return T{};
-    }
-    T value = std::move(values_.front());
-    values_.erase(values_.begin());
-    return value;
-  }
-
- private:
-  Mutex mu_;
-  CondVar changed_;
-  std::vector<T> values_ KUBE_GUARDED_BY(mu_);
 };
 
 // HttpLimits::ForApi() with a change.

@@ -12,20 +12,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
 namespace kube::curl_test {
 
 Context Patient() { return Context::Background().WithTimeout(kPatience); }
-
-bool Eventually(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
 
 const TestPki& Pki() {
   static const TestPki pki = [] {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/wait_test_util.h"
 #include "kube/base/context.h"
 #include "kube/base/mutex.h"
 #include "kube/base/thread.h"
@@ -21,11 +22,13 @@
 
 namespace kube::curl_test {
 
+using kube::internal::Eventually;
+using kube::internal::Handover;
+
 constexpr std::chrono::seconds kPatience{60};
 
 // A context that ends after kPatience: for what has to come.
 Context Patient();
-bool Eventually(const std::function<bool()>& condition);
 
 // ---- Certificates ----
 
@@ -186,33 +189,6 @@ class Http2Server : public RawServer {
               if (http.Start(settings)) script(http, peer, number);
             },
             &Pki().server, "h2") {}
-};
-
-// Something that one thread hands to another.
-template <typename T>
-class Handover {
- public:
-  void Put(T value) {
-    MutexLock lock(mu_);
-    values_.push_back(std::move(value));
-    changed_.NotifyAll();
-  }
-  // The next one; a default one after kPatience.
-  T Take() {
-    MutexLock lock(mu_);
-    const auto until = std::chrono::steady_clock::now() + kPatience;
-    while (values_.empty()) {
-      if (!changed_.WaitUntil(mu_, until) && values_.empty()) return T{};
-    }
-    T value = std::move(values_.front());
-    values_.erase(values_.begin());
-    return value;
-  }
-
- private:
-  Mutex mu_;
-  CondVar changed_;
-  std::vector<T> values_ KUBE_GUARDED_BY(mu_);
 };
 
 }  // namespace kube::curl_test

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/wait_test_util.h"
 #include "client/server_test_util.h"
 #include "kube/api/admission/v1.h"
 #include "kube/api/core/v1.h"
@@ -31,15 +32,6 @@ using std::chrono::seconds;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const Context ctx = Context::Background().WithTimeout(std::chrono::minutes(2));
-  while (!condition()) {
-    if (!ctx.SleepFor(std::chrono::milliseconds(1))) return false;
-  }
-  return true;
-}
 
 class WebhookFaultsTest : public ServerTest {
  protected:

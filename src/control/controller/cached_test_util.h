@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/wait_test_util.h"
 #include "control/controller/late_watch_test_util.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/metrics.h"
@@ -23,6 +24,8 @@
 #include "kube/testing/api_server.h"
 
 namespace kube {
+
+using internal::Eventually;
 
 class CountedRequests : public TransportDecorator {
  public:
@@ -43,14 +46,6 @@ class CachedTest : public ::testing::Test {
   using Secret = core::v1::Secret;
 
   static Context Patient() { return Context::Background().WithTimeout(std::chrono::seconds(120)); }
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    const Context ctx = Patient();
-    while (!condition()) {
-      if (!ctx.SleepFor(std::chrono::milliseconds(1))) return false;
-    }
-    return true;
-  }
   template <typename T>
   static T Named(const std::string& name, const Map<String>& labels = {}, const std::string& ns = "default") {
     T object;

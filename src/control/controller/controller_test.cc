@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/wait_test_util.h"
 #include "kube/api/apps/v1.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/fake_clock.h"
@@ -25,6 +26,7 @@ namespace {
 
 using core::v1::ConfigMap;
 using core::v1::Secret;
+using internal::Eventually;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::Contains;
@@ -33,15 +35,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 Context Patient() { return Context::Background().WithTimeout(seconds(120)); }
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const Context ctx = Patient();
-  while (!condition()) {
-    if (!ctx.SleepFor(milliseconds(1))) return false;
-  }
-  return true;
-}
 
 ConfigMap Map(const std::string& name, const Map<String>& labels = {}) {
   ConfigMap map;

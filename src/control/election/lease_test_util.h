@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/wait_test_util.h"
 #include "control/election/leader_elector_impl.h"
 #include "control/election/lease_lock.h"
 #include "control/election/skewed_clock_test_util.h"
@@ -34,17 +35,6 @@ inline Error ApiError(int code, std::string reason, std::string message = "scrip
   return Error(std::move(payload));
 }
 inline Error Conflict() { return ApiError(409, "Conflict"); }
-
-// Waits for something that other threads do. False after two minutes: the test hangs.
-template <typename Predicate>
-bool WaitBounded(Mutex& mu, CondVar& cv, Predicate done) KUBE_NO_THREAD_SAFETY_ANALYSIS {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-  MutexLock lock(mu);
-  while (!done()) {
-    if (!cv.WaitUntil(mu, limit) && !done()) return false;
-  }
-  return true;
-}
 
 // The lease, as the server has it. Thread safety: all functions from any thread.
 class FakeLease {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "base/wait_test_util.h"
 #include "control/observability/health.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/thread.h"
@@ -19,20 +20,12 @@ namespace kube {
 namespace {
 
 using core::v1::ConfigMap;
+using internal::Eventually;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
 Context Patient() { return Context::Background().WithTimeout(seconds(120)); }
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const Context ctx = Patient();
-  while (!condition()) {
-    if (!ctx.SleepFor(milliseconds(1))) return false;
-  }
-  return true;
-}
 
 class ManagerTest : public ::testing::Test {
  protected:

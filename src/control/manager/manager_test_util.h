@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/wait_test_util.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/fake_clock.h"
 #include "kube/base/thread.h"
@@ -18,18 +19,6 @@
 #include "kube/transport/http_transport.h"
 
 namespace kube::internal {
-
-inline Context Patience() { return Context::Background().WithTimeout(std::chrono::seconds(120)); }
-
-// Within two minutes, which is a hang.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const Context ctx = Patience();
-  while (!condition()) {
-    if (!ctx.SleepFor(std::chrono::milliseconds(1))) return false;
-  }
-  return true;
-}
 
 // "200 body", or the error.
 inline std::string AskServer(const std::shared_ptr<Transport>& transport, const std::string& method, const std::string& target,

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "base/wait_test_util.h"
 #include "kube/api/core/v1.h"
 #include "kube/base/thread.h"
 #include "kube/client/client.h"
@@ -49,14 +50,6 @@ class DebugEndpointTest : public ::testing::Test {
   // Of the first controller.
   Value Objects(std::string query = "") const {
     return ParseJson(Ask("/debug/controllers", std::move(query)).body).value()["controllers"].list()[0]["objects"];
-  }
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    const Context ctx = Context::Background().WithTimeout(seconds(60));
-    while (!condition()) {
-      if (!ctx.SleepFor(milliseconds(1))) return false;
-    }
-    return true;
   }
 
   std::unique_ptr<testing::ApiServer> server_;

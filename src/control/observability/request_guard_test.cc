@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <thread>
 
+#include "base/wait_test_util.h"
 #include "client/scripted_transport_test_util.h"
 #include "kube/base/fake_clock.h"
 #include "kube/base/thread.h"
@@ -25,15 +25,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Context Soon() { return Context::Background().WithTimeout(seconds(60)); }
-
-bool Eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
 
 // A guarded server before a scripted API server.
 class RequestGuardTest : public ::testing::Test {
