@@ -3,38 +3,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <sstream>
 
+#include "base/folder_test_util.h"
 #include "settings_flags.h"
 
 namespace auto_expose {
 namespace {
 
+using kube::internal::TestFile;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string_view content) {
-    const int descriptor = mkstemp(path_.data());
-    EXPECT_GE(descriptor, 0);
-    close(descriptor);
-    std::ofstream(path_) << content;
-  }
-  ~TemporaryFile() { std::remove(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = ::testing::TempDir() + "auto-expose-XXXXXX";
-};
 
 struct Outcome {
   int code = 0;
@@ -71,7 +53,7 @@ struct Parsed {
 };
 
 TEST(AutoExposeArguments, CommandLineThenEnvironmentThenFile) {
-  const TemporaryFile file("domain: file.example.com\ningress-class: file\nworkers: 7\nopt-in: true\nleader-elect: true\n");
+  const TestFile file("domain: file.example.com\ningress-class: file\nworkers: 7\nopt-in: true\nleader-elect: true\n");
   const Parsed parsed({"--domain", "flag.example.com", "--config", file.path()},
                       {"AUTO_EXPOSE_DOMAIN=env.example.com", "AUTO_EXPOSE_INGRESS_CLASS=env", "PATH=/bin"});
   ASSERT_TRUE(parsed.result.ok()) << parsed.result.error().ToString();
@@ -83,7 +65,7 @@ TEST(AutoExposeArguments, CommandLineThenEnvironmentThenFile) {
 }
 
 TEST(AutoExposeArguments, ListsOfAFileAndTheFileOfAVariable) {
-  const TemporaryFile file("namespaces: [shop, blog]\ningress-annotation:\n- a=1\n- b=2\n");
+  const TestFile file("namespaces: [shop, blog]\ningress-annotation:\n- a=1\n- b=2\n");
   const Parsed parsed({"plan", "-f", "x"}, {"AUTO_EXPOSE_CONFIG=" + file.path()});
   ASSERT_TRUE(parsed.result.ok()) << parsed.result.error().ToString();
   EXPECT_THAT(parsed.flags.settings.namespaces, ElementsAre("shop", "blog"));
@@ -96,12 +78,12 @@ TEST(AutoExposeArguments, ListsOfAFileAndTheFileOfAVariable) {
 TEST(AutoExposeArguments, BadFilesAreNamed) {
   EXPECT_THAT(Parsed({"--config=/does/not/exist"}).result.error().message(), HasSubstr("/does/not/exist"));
   for (const char* content : {"[1]", "domain: {a: b}", "config: other.yaml", "a: [", "---\na: b\n---\nc: d\n", "domian: x"}) {
-    const TemporaryFile file(content);
+    const TestFile file(content);
     const Parsed parsed({"--config", file.path()});
     ASSERT_FALSE(parsed.result.ok()) << content;
     EXPECT_THAT(parsed.result.error().ToString(), HasSubstr(file.path()));
   }
-  const TemporaryFile empty("");
+  const TestFile empty("");
   EXPECT_TRUE(Parsed({"--config", empty.path()}).result.ok());
 }
 
@@ -204,7 +186,7 @@ TEST(AutoExposeProgram, PlanReadsSeveralDocumentsAndLists) {
   const std::string list = R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}},
     {"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db"},"spec":{"selector":{"matchLabels":{"a":"b"}},
      "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","ports":[{"containerPort":5432}]}]}}}}]})";
-  const TemporaryFile web(kWeb), db(list);
+  const TestFile web(kWeb), db(list);
   const Outcome plan = Program({"plan", "-f", web.path(), "-f", db.path()});
   EXPECT_EQ(plan.code, 0) << plan.err;
   EXPECT_THAT(plan.out, HasSubstr("name: web"));

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "base/folder_test_util.h"
 #include "base/helper_test_util.h"
 
 namespace kube::internal {
@@ -50,15 +50,7 @@ bool WaitUntilDead(pid_t pid) {
 
 class ProcessTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = ::testing::TempDir() + "kubexx-process-test-XXXXXX";
-    ASSERT_NE(mkdtemp(directory_.data()), nullptr);
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
-  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string Path(const std::string& name) const { return folder_.At(name); }
 
   // A file's text, once it is there and ends with a line feed.
   std::string WaitForLine(const std::string& path) {
@@ -72,7 +64,7 @@ class ProcessTest : public ::testing::Test {
     return "";
   }
 
-  std::string directory_;
+  const TestFolder folder_;
 };
 
 TEST_F(ProcessTest, RunsAProgramAndTellsHowItEnded) {

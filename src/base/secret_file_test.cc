@@ -1,4 +1,5 @@
 #include "base/secret_file.h"
+#include "base/folder_test_util.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,33 +22,24 @@ constexpr uid_t kSomebody = 12345;
 
 class SecretFileTest : public ::testing::Test {
  protected:
-  SecretFileTest() {
-    std::string pattern = ::testing::TempDir() + "secret_file.XXXXXX";
-    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  ~SecretFileTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string At(const std::string& name) const { return folder_ + "/" + name; }
+  std::string At(const std::string& name) const { return folder_.At(name); }
   std::string Put(const std::string& name, const std::string& text) const {
     std::ofstream(At(name)) << text;
     return At(name);
   }
-  std::string Read(const std::string& name) const {
-    std::ifstream in(At(name));
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  }
+  std::string Read(const std::string& name) const { return folder_.Read(name); }
   mode_t Mode(const std::string& name) const {
     struct stat found {};
     EXPECT_EQ(lstat(At(name).c_str(), &found), 0);
     return found.st_mode & 07777;
   }
   std::size_t Entries() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_.path()), std::filesystem::directory_iterator()));
   }
   static std::string ErrorOf(const Result<void>& result) { return result ? "" : result.error().ToString(); }
 
-  std::string folder_;
+  const TestFolder folder_;
 };
 
 TEST_F(SecretFileTest, ANewFileIsPrivate) {
@@ -90,7 +82,7 @@ TEST_F(SecretFileTest, ALinkIsNotFollowed) {
 TEST_F(SecretFileTest, OnlyRegularFilesAreWritten) {
   ASSERT_EQ(mkfifo(At("pipe").c_str(), 0600), 0);
   EXPECT_THAT(ErrorOf(WriteSecretFile(At("pipe"), "secret")), HasSubstr("no regular file"));
-  EXPECT_THAT(ErrorOf(WriteSecretFile(folder_, "secret")), HasSubstr("no regular file"));
+  EXPECT_THAT(ErrorOf(WriteSecretFile(folder_.path(), "secret")), HasSubstr("no regular file"));
   EXPECT_THAT(ErrorOf(WriteSecretFile(At("no/such/folder"), "secret")), HasSubstr("No such file"));
   EXPECT_FALSE(WriteSecretFile("", "secret"));
 }
@@ -106,7 +98,7 @@ TEST_F(SecretFileTest, AFileOfAnotherUserIsLeftAlone) {
 // As a mounted file is: it can be written, but nothing can take its place.
 TEST_F(SecretFileTest, AFileInAFolderThatTakesNoOtherIsOverwritten) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
   chmod(Put("a", "a longer text than the new one").c_str(), 0644);
   ASSERT_EQ(chown(At("a").c_str(), kSomebody, kSomebody), 0);
   const auto write_as_somebody = [&] {

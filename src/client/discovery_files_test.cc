@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/folder_test_util.h"
 #include "client/discovery_test_util.h"
 #include "kube/base/fake_clock.h"
 #include "kube/client/rest_mapper.h"
@@ -33,12 +34,6 @@ const std::vector<TestGroup>& Plain() {
 
 class Contract13DiskCache : public ::testing::Test {
  protected:
-  Contract13DiskCache() {
-    std::string name = (fs::temp_directory_path() / "kubexx-discovery-XXXXXX").string();
-    dir_ = ::mkdtemp(name.data());
-  }
-  ~Contract13DiskCache() override { fs::remove_all(dir_); }
-
   // As another process would see it.
   Discovery New() const {
     DiscoveryOptions options;
@@ -67,7 +62,8 @@ class Contract13DiskCache : public ::testing::Test {
 
   const Context ctx_ = Context::Background();
   const std::shared_ptr<FakeApi> api_ = std::make_shared<FakeApi>();
-  std::string dir_;
+  const TestFolder folder_;
+  const std::string dir_ = folder_.path();
 };
 
 TEST(DiscoveryFilesTest, FoldersAreNamedAfterTheHostAsKubectlDoes) {

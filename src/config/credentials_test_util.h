@@ -15,8 +15,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/folder_test_util.h"
 #include "base/wait_test_util.h"
-#include "config/folder_test_util.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "kube/serve/certificate.h"

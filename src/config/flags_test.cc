@@ -2,19 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "base/folder_test_util.h"
 #include "config/suggest.h"
 
 namespace kube {
 namespace {
 
+using internal::TestFile;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
@@ -88,23 +87,6 @@ struct Program {
     EXPECT_EQ(parsed.error().kind(), ErrorKind::kInvalid);
     return parsed.error().ToString();
   }
-};
-
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string_view content) {
-    const int descriptor = mkstemp(path_.data());
-    EXPECT_GE(descriptor, 0);
-    close(descriptor);
-    std::ofstream(path_) << content;
-  }
-  ~TemporaryFile() { std::remove(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = ::testing::TempDir() + "flags-XXXXXX";
 };
 
 // ---- Types and spellings
@@ -300,7 +282,7 @@ TEST(FlagSetTest, InterspersedArguments) {
 
 TEST(FlagSetTest, CommandLineThenEnvironmentThenFileThenTheVariable) {
   Program p;
-  const TemporaryFile file("text: file\nworkers: 7\nport: 90\nloud: true\nrate: 0.5\nnamespaces: [a, b]\nmode: hard\n");
+  const TestFile file("text: file\nworkers: 7\nport: 90\nloud: true\nrate: 0.5\nnamespaces: [a, b]\nmode: hard\n");
   p.flags.SetEnvironment({"GREETER_TEXT=environment", "GREETER_WORKERS=8", "GREETER_CONFIG=" + file.path(), "PATH=/bin", "TEXT=no"});
   ASSERT_EQ(p.Error({"--text", "line"}), "fine");
   EXPECT_EQ(p.text, "line");
@@ -367,7 +349,7 @@ TEST(FlagSetTest, AFlagNeedNotHaveAVariable) {
 TEST(FlagSetTest, TextsOfAConfigFileStayTexts) {
   Program p;
   const auto read = [&](std::string_view content) {
-    const TemporaryFile file(content);
+    const TestFile file(content);
     return p.Error({"--config", file.path()});
   };
   for (const char* value : {"1.10", "010", "yes", "12345678901234567890"}) {
@@ -402,7 +384,7 @@ TEST(FlagSetTest, DurationsAreExact) {
 TEST(FlagSetTest, BadConfigFilesAreNamedWithTheLine) {
   Program p;
   const auto error = [&](std::string_view content) {
-    const TemporaryFile file(content);
+    const TestFile file(content);
     std::string message = p.Error({"--config", file.path()});
     if (const std::size_t at = message.find(file.path()); at != std::string::npos) message.replace(at, file.path().size(), "FILE");
     return message;
@@ -441,7 +423,7 @@ TEST(FlagSetTest, SecretsAreNeverPrinted) {
   flags.SetEnvironment({});
   for (const char* content :
        {"token: s3 cret\n", "token: *s3cret\n", "token: !!int s3cret\n", "token: [{s3cret: x}]\n", "token: \"s3cret\n"}) {
-    const TemporaryFile file(content);
+    const TestFile file(content);
     std::string error = p.Error({"--config", file.path()});
     ASSERT_THAT(error, HasSubstr(file.path())) << content;
     error.erase(error.find(file.path()), file.path().size());  // whose random part may look like a piece of the secret

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/folder_test_util.h"
+#include "base/folder_test_util.h"
 #include "kube/base/log.h"
 #include "kube/base/mutex.h"
 #include "kube/config/load.h"

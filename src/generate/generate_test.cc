@@ -4,13 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "base/folder_test_util.h"
 #include "generate/generate_test_util.h"
 #include "generate/table_writer.h"
 
@@ -23,13 +22,7 @@ using testing::HasSubstr;
 
 class GenerateTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("kubexx_generate_") + info->name() + "_" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_ / "api/v1");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { fs::create_directories(folder_ / "api/v1"); }
 
   void Write(const std::string& name, const std::string& text) {
     fs::create_directories((folder_ / name).parent_path());
@@ -57,7 +50,8 @@ class GenerateTest : public testing::Test {
     return out;
   }
 
-  fs::path folder_;
+  const kube::internal::TestFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(GenerateTest, WritesWhatChanged) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/folder_test_util.h"
+#include "base/folder_test_util.h"
 #include "generate/generate_test_util.h"
 #include "generate/header_writer.h"
 #include "generate/table_writer.h"

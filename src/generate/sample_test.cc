@@ -4,13 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "apiserver/json_schema.h"
+#include "base/folder_test_util.h"
 #include "generate/generate.h"
 #include "generate/generate_test_util.h"
 #include "generate/pattern_example.h"
@@ -217,12 +216,7 @@ TEST(SampleTest, NamesTheWholeGroupIfAnotherBeginsAlike) {
 
 class SampleFilesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("kubexx_samples_" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
-    Write("api/thing.h", ThingHeader("  // +required\n  kube::String a{};\n"));
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { Write("api/thing.h", ThingHeader("  // +required\n  kube::String a{};\n")); }
 
   void Write(const std::string& name, const std::string& text) {
     fs::create_directories((folder_ / name).parent_path());
@@ -245,7 +239,8 @@ class SampleFilesTest : public testing::Test {
     return out;
   }
 
-  fs::path folder_;
+  const kube::internal::TestFolder temporary_;
+  const fs::path folder_ = temporary_.path();
   Problems problems_;
 };
 

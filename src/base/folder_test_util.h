@@ -1,4 +1,4 @@
-// A folder that is removed at the end of the test.
+// A folder, or a file, that is removed at the end of the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace kube::internal {
 
 class TestFolder {
  public:
-  TestFolder() : path_(::testing::TempDir() + "kubexx-config-test-XXXXXX") { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
+  TestFolder() : path_(::testing::TempDir() + "kubexx-test-XXXXXX") { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
   ~TestFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
@@ -52,6 +52,16 @@ class TestFolder {
 
  private:
   std::string path_;
+};
+
+class TestFile {
+ public:
+  explicit TestFile(std::string_view content) : path_(folder_.Write("file", content)) {}
+  const std::string& path() const { return path_; }
+
+ private:
+  const TestFolder folder_;
+  const std::string path_;
 };
 
 }  // namespace kube::internal
