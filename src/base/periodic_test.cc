@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process_log_test_util.h"
 #include "kube/base/fake_clock.h"
 #include "kube/base/log.h"
 #include "kube/base/thread.h"
@@ -17,6 +18,7 @@
 namespace kube {
 namespace {
 
+using internal::ProcessLog;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
@@ -161,21 +163,10 @@ TEST_F(PeriodicTest, TheFunctionGetsTheContext) {
 // A thread that lives as long as a test logs to the backend of the process.
 class PeriodicFailureTest : public PeriodicTest {
  protected:
-  PeriodicFailureTest() {
-    LogBackend::Default()->SetSink(MakeTextSink([this](std::string_view line) {
-      MutexLock lock(mu_);
-      lines_.emplace_back(line);
-    }));
-  }
-  ~PeriodicFailureTest() override { LogBackend::Default()->SetSink(MakeTextSink()); }
-  std::vector<std::string> lines() {
-    MutexLock lock(mu_);
-    return lines_;
-  }
+  std::vector<std::string> lines() const { return log_.lines(); }
 
  private:
-  Mutex mu_;
-  std::vector<std::string> lines_ KUBE_GUARDED_BY(mu_);
+  const ProcessLog log_;
 };
 
 TEST_F(PeriodicFailureTest, ErrorsAndExceptionsAreLoggedAndTheNextCallComes) {

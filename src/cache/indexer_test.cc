@@ -5,18 +5,19 @@
 
 #include <stdexcept>
 
+#include "base/process_log_test_util.h"
 #include "cache/store_test_util.h"
 
 namespace kube {
 namespace {
 
-using cache_test::CapturedLog;
 using cache_test::Labels;
 using cache_test::MakePod;
 using cache_test::NamesOf;
 using cache_test::NodeOf;
 using cache_test::Pod;
 using cache_test::Texts;
+using internal::ProcessLog;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -322,7 +323,7 @@ TEST(IndexerIndexTest, NamespaceIndexIsBuiltIn) {
 }
 
 TEST(IndexerIndexTest, FunctionThatThrowsIsLoggedAndTheObjectStays) {
-  CapturedLog log;
+  const ProcessLog log;
   Indexer<Pod> pods;
   ASSERT_TRUE(pods.AddIndex("node", [](const Pod& pod) -> std::vector<String> {
     if (pod.spec.node_name == "bad") throw std::runtime_error("no such node");
@@ -344,7 +345,7 @@ TEST(IndexerIndexTest, FunctionThatThrowsIsLoggedAndTheObjectStays) {
 }
 
 TEST(IndexerIndexTest, FunctionThatAlwaysThrowsIsLoggedOnceAWrite) {
-  CapturedLog log;
+  const ProcessLog log;
   Indexer<Pod> pods;
   std::vector<Ptr<Pod>> all;
   for (int i = 0; i < 500; ++i) all.push_back(MakePod({.name = std::to_string(i)}));

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "kube/api/core/v1.h"
-#include "kube/base/log.h"
-#include "kube/base/mutex.h"
 #include "kube/cache/indexer.h"
 
 namespace kube::cache_test {
@@ -56,28 +54,5 @@ inline std::vector<String> NodeOf(const Pod& pod) {
 }
 
 inline Selector Labels(std::string_view text) { return Selector::Parse(text).value(); }
-
-// Takes what the process logs, as lines, while it lives.
-class CapturedLog {
- public:
-  CapturedLog() {
-    LogBackend::Default()->SetSink(MakeTextSink([this](std::string_view line) {
-      MutexLock lock(mu_);
-      lines_.emplace_back(line);
-    }));
-  }
-  ~CapturedLog() { LogBackend::Default()->SetSink(MakeTextSink()); }
-  CapturedLog(const CapturedLog&) = delete;
-  CapturedLog& operator=(const CapturedLog&) = delete;
-
-  std::vector<std::string> lines() const {
-    MutexLock lock(mu_);
-    return lines_;
-  }
-
- private:
-  mutable Mutex mu_;
-  std::vector<std::string> lines_ KUBE_GUARDED_BY(mu_);
-};
 
 }  // namespace kube::cache_test

@@ -162,7 +162,7 @@ TEST_F(Contract24No22, RotatedTokenFileIsPickedUp) {
 }
 
 TEST_F(Contract24No22, EmptyOrUnreadableFileKeepsThePreviousToken) {
-  CapturedLog log;
+  const ProcessLog log;
   Write("a");
   const auto source = Make();
   Write("");
@@ -342,7 +342,7 @@ TEST_F(Contract12Oidc, WithoutAWayToAskItIsAClearError) {
 }
 
 TEST_F(Contract12Oidc, TokensThatCannotBeWrittenBackAreUsedAllTheSame) {
-  CapturedLog log;
+  const ProcessLog log;
   persist_result_ = Error(ErrorKind::kConfig, "read-only");
   answer_ = OidcResponse{.code = 200, .body = ToJson(Value::Object({{"id_token", IdTokenUntil(hours(1))}}))};
   EXPECT_EQ(Header(MakeOidc()), "Bearer " + IdTokenUntil(hours(1)));

@@ -16,9 +16,8 @@
 #include <vector>
 
 #include "base/folder_test_util.h"
+#include "base/process_log_test_util.h"
 #include "base/wait_test_util.h"
-#include "kube/base/log.h"
-#include "kube/base/mutex.h"
 #include "kube/serve/certificate.h"
 
 namespace kube::internal {
@@ -33,28 +32,5 @@ inline serve::KeyPair TestPair(const std::string& name, serve::CertificateReques
   request.client = true;
   return TestCa().Issue(request).value();
 }
-
-// Takes the log of the process as long as it lives.
-class CapturedLog {
- public:
-  CapturedLog() : lines_(std::make_shared<Lines>()) {
-    LogBackend::Default()->SetSink(MakeTextSink([lines = lines_](std::string_view line) {
-      MutexLock lock(lines->mu);
-      lines->text += line;
-    }));
-  }
-  ~CapturedLog() { LogBackend::Default()->SetSink(MakeTextSink()); }
-  std::string text() const {
-    MutexLock lock(lines_->mu);
-    return lines_->text;
-  }
-
- private:
-  struct Lines {
-    Mutex mu;
-    std::string text KUBE_GUARDED_BY(mu);
-  };
-  std::shared_ptr<Lines> lines_;
-};
 
 }  // namespace kube::internal

@@ -259,7 +259,7 @@ TEST_F(Contract12Exec, RejectionOfAnOlderCredentialDoesNothing) {
 }
 
 TEST_F(Contract12Exec, FailedRefreshAfterA401KeepsTheOldCredential) {
-  CapturedLog log;
+  const ProcessLog log;
   const std::shared_ptr<CredentialSource> source = Make();
   Print(TokenAnswer("token1", "2020-01-01T01:00:00Z", kV1));
   source->Rejected(source->Get(ctx_).value());

@@ -1,4 +1,4 @@
-// For tests about configuration: a folder of files, an environment, and what was logged.
+// For tests about configuration: a folder of files and an environment.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,6 @@
 #include <vector>
 
 #include "base/folder_test_util.h"
-#include "kube/base/log.h"
-#include "kube/base/mutex.h"
 #include "kube/config/load.h"
 
 namespace kube::internal {
@@ -38,35 +36,5 @@ template <typename T>
 std::string ErrorOf(const Result<T>& result) {
   return result ? "no error" : result.error().ToString();
 }
-
-// Takes what the process logs, as lines, as long as it lives.
-class LogCapture {
- public:
-  LogCapture() { LogBackend::Default()->SetSink(std::make_shared<Sink>(state_)); }
-  ~LogCapture() { LogBackend::Default()->SetSink(MakeTextSink()); }
-  // Message and error of each record.
-  std::vector<std::string> lines() const {
-    MutexLock lock(state_->mu);
-    return state_->lines;
-  }
-
- private:
-  struct State {
-    Mutex mu;
-    std::vector<std::string> lines KUBE_GUARDED_BY(mu);
-  };
-  class Sink final : public LogSink {
-   public:
-    explicit Sink(std::shared_ptr<State> state) : state_(std::move(state)) {}
-    void Write(const LogRecord& record) noexcept override {
-      MutexLock lock(state_->mu);
-      state_->lines.push_back(std::string(record.message) + (record.error != nullptr ? ": " + record.error->ToString() : ""));
-    }
-
-   private:
-    std::shared_ptr<State> state_;
-  };
-  std::shared_ptr<State> state_ = std::make_shared<State>();
-};
 
 }  // namespace kube::internal

@@ -204,7 +204,7 @@ TEST_F(Contract12CertificateRotation, SamePairChangesNothing) {
 }
 
 TEST_F(Contract12CertificateRotation, HalfWrittenPairKeepsTheOld) {
-  CapturedLog log;
+  const ProcessLog log;
   const serve::KeyPair a = TestPair("a");
   const serve::KeyPair b = TestPair("b");
   WritePair(a);
@@ -257,7 +257,7 @@ TEST_F(Contract12CertificateRotation, ManyThreadsSeeWholePairs) {
       }
     });
   }
-  CapturedLog log;  // of pairs that are looked at between the two writes
+  const ProcessLog log;  // of pairs that are looked at between the two writes
   for (int i = 0; i < 10; ++i) {
     WritePair(i % 2 == 0 ? b : a);
     clock_->Advance(seconds(1));
@@ -353,7 +353,7 @@ TEST_F(TlsFaultTest, HalfAPair) {
 }
 
 TEST_F(TlsFaultTest, ExpiredCertificateIsAWarning) {
-  CapturedLog log;
+  const ProcessLog log;
   const auto now = clock_->WallNow();
   const serve::KeyPair old = TestPair("old-admin", {.not_before = now - hours(48), .lifetime = hours(24)});
   config_.tls.certificate_data = old.certificate_pem;
@@ -363,7 +363,7 @@ TEST_F(TlsFaultTest, ExpiredCertificateIsAWarning) {
 }
 
 TEST_F(TlsFaultTest, CertificateOfTheFutureIsAWarning) {
-  CapturedLog log;
+  const ProcessLog log;
   const serve::KeyPair young = TestPair("young", {.not_before = clock_->WallNow() + hours(24)});
   config_.tls.certificate_data = young.certificate_pem;
   config_.tls.key_data = SecretString(young.key_pem);
@@ -372,7 +372,7 @@ TEST_F(TlsFaultTest, CertificateOfTheFutureIsAWarning) {
 }
 
 TEST_F(TlsFaultTest, GoodCertificateIsNoWarning) {
-  CapturedLog log;
+  const ProcessLog log;
   WritePair(TestPair("me"));
   UseFiles();
   EXPECT_TRUE(Make());

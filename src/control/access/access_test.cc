@@ -7,6 +7,7 @@
 #include <atomic>
 #include <set>
 
+#include "base/process_log_test_util.h"
 #include "client/scripted_transport_test_util.h"
 #include "kube/api/apps/v1.h"
 #include "kube/api/authorization/v1.h"
@@ -28,6 +29,7 @@ using core::v1::ConfigMap;
 using core::v1::Node;
 using core::v1::Secret;
 using core::v1::Service;
+using internal::ProcessLog;
 using internal::ScriptedTransport;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -464,29 +466,6 @@ TEST_F(ManagerNeedsTest, PreflightFailsWithTheRulesWhereItIsToldTo) {
   EXPECT_THAT(asked(), ElementsAre("list /configmaps", "watch /configmaps"));  // and no cache was started
 }
 
-// Lines that the process logs while this lives.
-class LoggedLines {
- public:
-  LoggedLines() {
-    LogBackend::Default()->SetSink(MakeTextSink([lines = lines_](std::string_view line) {
-      MutexLock lock(lines->mu);
-      lines->text += line;
-    }));
-  }
-  ~LoggedLines() { LogBackend::Default()->SetSink(MakeTextSink()); }
-  std::string text() const {
-    MutexLock lock(lines_->mu);
-    return lines_->text;
-  }
-
- private:
-  struct Lines {
-    Mutex mu;
-    std::string text KUBE_GUARDED_BY(mu);
-  };
-  const std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
-};
-
 // Runs it until `until` holds.
 template <typename Condition>
 Result<void> RunUntil(Manager& manager, Condition until) {
@@ -511,7 +490,7 @@ TEST_F(ManagerNeedsTest, PreflightWarnsAndGoesOnByDefault) {
     review["status"]["allowed"] = false;
     return Json(201, review);
   });
-  const LoggedLines logged;
+  const ProcessLog logged;
   Manager manager(NewClient());
   ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(Nothing)));
   EXPECT_TRUE(RunUntil(manager, [&] { return transport_->requests().size() > 2; }));  // the cache is started all the same
@@ -524,7 +503,7 @@ TEST_F(ManagerNeedsTest, WhereTheServerCannotSayItGoesOnEvenIfToldToFail) {
     return Json(404,
                 Value::Object({{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"}, {"reason", "NotFound"}, {"code", 404}}));
   });
-  const LoggedLines logged;
+  const ProcessLog logged;
   Manager manager(NewClient(), {.preflight = Preflight::kFail});
   std::atomic<bool> ran = false;
   ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(Nothing)));
