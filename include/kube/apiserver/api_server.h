@@ -6,9 +6,9 @@
 //   WriteFile(path, (*server)->Kubeconfig());          // kubectl --kubeconfig path get pods
 //   (*server)->AddFault({.verb = "watch", .kind = FaultKind::kGone});
 //
-// For tests and development: it stores nothing on disk, allows every authenticated user everything, and has no kubelets and no schedulers.
-// Namespace deletion and garbage collection work, as with a controller manager. tests/contract checks that it behaves like a real server;
-// docs/testing.md lists the differences. Tests of programs include it as kube/testing/api_server.h.
+// For tests and development: it keeps objects in memory only, allows every authenticated user everything, and has no kubelets and no
+// schedulers. Namespace deletion and garbage collection work, as with a controller manager. tests/contract checks that it behaves like a
+// real server; docs/testing.md lists the differences. Tests of programs include it as kube/testing/api_server.h.
 #pragma once
 
 #include <cstddef>

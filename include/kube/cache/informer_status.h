@@ -51,7 +51,7 @@ struct HandlerStatus {
   std::size_t pending = 0;     // queued notifications
   std::uint64_t handled = 0;   // calls that returned
   std::uint64_t failures = 0;  // calls that threw
-  bool synced = false;
+  bool synced = false;         // has processed the initial list
 };
 
 // The state of an informer and its handlers.
@@ -59,7 +59,7 @@ struct InformerStatus {
   std::string what{};  // "pods", "networks.samplecrd.k8s.io"
   std::string ns{}, label_selector{}, field_selector{};
   ReflectorStatus reflector{};
-  bool synced = false;
+  bool synced = false;  // the cache has synced
   std::size_t objects = 0;
   // Objects on the server that cannot be decoded, at most a thousand. The cache keeps their last version that could be, if any.
   std::size_t undecodable = 0;

@@ -39,12 +39,14 @@ class NamespaceLister {
   NamespaceLister(Indexer<T> indexer, GroupResource resource, std::string ns, std::shared_ptr<const void> keep)
       : indexer_(std::move(indexer)), resource_(std::move(resource)), ns_(std::move(ns)), keep_(std::move(keep)) {}
 
+  // Errors: IsNotFound, IsUndecodable.
   Result<Ptr<T>> Get(std::string_view name) const {
     const ObjectKey key{String(ns_), String(name)};
     Result<Ptr<T>> found = indexer_.Read(key);
     if (found && *found == nullptr) return internal::NotInCache(resource_, key);
     return found;
   }
+  // In no particular order.
   std::vector<Ptr<T>> List(const Selector& selector = {}) const { return indexer_.List(ns_, selector); }
 
  private:
@@ -62,11 +64,13 @@ class Lister {
   Lister(Indexer<T> indexer, GroupResource resource, std::shared_ptr<const void> keep = nullptr)
       : indexer_(std::move(indexer)), resource_(std::move(resource)), keep_(std::move(keep)) {}
 
+  // Errors: IsNotFound, IsUndecodable.
   Result<Ptr<T>> Get(const ObjectKey& key) const {
     Result<Ptr<T>> found = indexer_.Read(key);
     if (found && *found == nullptr) return internal::NotInCache(resource_, key);
     return found;
   }
+  // In no particular order.
   std::vector<Ptr<T>> List(const Selector& selector = {}) const { return indexer_.List(selector); }
   NamespaceLister<T> Namespace(std::string ns) const { return {indexer_, resource_, std::move(ns), keep_}; }
   const Indexer<T>& indexer() const { return indexer_; }

@@ -30,7 +30,7 @@ inline constexpr int kInitialPriority = -100;
 
 // Options of a controller.
 struct ControllerOptions {
-  int workers = 1;
+  int workers = 1;  // reconciles that may run at a time
   // Deadline for a single Reconcile call. 0 means none.
   std::chrono::nanoseconds reconcile_timeout{};
   // Delays of retries. Null means exponential backoff from 5 ms up to 1000 s.

@@ -99,7 +99,7 @@ KUBE_EXPORT Result<std::vector<std::string>> FindUnservedCrds(const Context& ctx
 // definition, overriding the manifest: the definition is never served without it, and CompareCrds sees the upgrade as it will be. The
 // leader first waits until this replica serves webhooks. A new definition gets the manager's CA.
 struct ManagedCrds {
-  std::vector<CrdSource> crds{};
+  std::vector<CrdSource> crds{};  // the definitions to install
   InstallCrdsOptions install{};
   // Rewrites objects that are stored in other versions, while controllers run. A failure is logged.
   bool migrate_storage = false;

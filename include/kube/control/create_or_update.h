@@ -53,11 +53,11 @@ enum class OperationResult : std::uint8_t {
 };
 // "unchanged", "created", "updated", "updatedStatus", "updatedStatusOnly"
 KUBE_EXPORT std::string_view ToString(OperationResult result);
-// Options of CreateOrUpdate and CreateOrPatch.
 
+// Options of CreateOrUpdate and CreateOrPatch.
 struct CreateOrUpdateOptions {
-  std::string field_manager{};
-  bool dry_run = false;
+  std::string field_manager{};  // empty for the server's default
+  bool dry_run = false;         // sends server-side dry runs
   // After a conflict, read again and call the function again, as RetryOnConflict does. If false, the conflict is returned.
   bool retry_on_conflict = true;
 };

@@ -103,13 +103,13 @@ struct ChildChange {
     kFailed,    // `error`
   };
   Outcome outcome = Outcome::kUnchanged;
-  Gvk gvk{};
+  Gvk gvk{};  // kind of the child
   ObjectKey key{};
   std::vector<Difference> diff{};      // for kUpdated; Secrets show sizes only
   std::vector<std::string> reasons{};  // "spec.replicas: 5 instead of 3"
   // Details of a conflict.
   std::string message{};
-  std::optional<Error> error{};
+  std::optional<Error> error{};  // for kFailed
   // The live object after the pass. Unset for kPruned and kFailed.
   std::optional<DynamicObject> object{};
 
@@ -121,7 +121,7 @@ KUBE_EXPORT std::string_view ToString(ChildChange::Outcome outcome);
 // The result of a pass: the children in the order of Want, then the pruned ones. A plain value.
 struct Changes {
   std::vector<ChildChange> children{};
-  bool dry_run = false;
+  bool dry_run = false;  // nothing was written
   // The owner is being deleted, so nothing was applied. Children outside of its namespace were pruned; the garbage collector deletes the
   // others.
   bool owner_deleted = false;

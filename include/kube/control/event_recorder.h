@@ -111,7 +111,7 @@ struct EventRecorderOptions {
 
   // Rate limit for the events of one controller about one object, per type.
   int spam_burst = 25;
-  double spam_refill_per_second = 1.0 / 300;
+  double spam_refill_per_second = 1.0 / 300;  // after the burst
 
   std::shared_ptr<MetricsSink> metrics{};  // kubexx_events_dropped_total {reason}
   std::shared_ptr<Clock> clock{};          // null for the system clock

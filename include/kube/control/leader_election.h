@@ -68,7 +68,7 @@ struct LeaderElectionOptions {
 
   EventRecorder events{};                  // reason LeaderElection, about the Lease
   std::shared_ptr<MetricsSink> metrics{};  // leader_election_master_status, leader_election_slowpath_total {name}
-  RandomSource random{};
+  RandomSource random{};                   // source of the jitter
 };
 
 // Callbacks of a LeaderElector.

@@ -69,8 +69,8 @@ struct MetricsReviewLimits {
 struct ManagerOptions {
   // Unset: this program is active immediately and must be the only replica.
   std::optional<LeaderElectionOptions> leader_election{};
-  InformerFactoryOptions informers{};
-  CachedClientOptions cached{};  // for cached()
+  InformerFactoryOptions informers{};  // defaults of informers()
+  CachedClientOptions cached{};        // for cached()
   // The clock for everything the manager does: retries and requeues, deadlines, leader election, caches, events, conditions. Its HTTP
   // servers use the system clock. Null for the system clock. For tests, set a FakeClock here and in Run's context.
   std::shared_ptr<Clock> clock{};
@@ -126,8 +126,9 @@ struct ManagerOptions {
 // A function that runs beside the controllers until `ctx` stops. If it returns an error earlier, or throws one, the manager stops.
 struct Runnable {
   std::string name{};
+  // Must return when `ctx` stops.
   std::function<Result<void>(const Context& ctx)> run{};
-  bool needs_leader = true;
+  bool needs_leader = true;  // runs on the leader only
 };
 
 // A named check for /healthz or /readyz: ok, or the reason for failure.

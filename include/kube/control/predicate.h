@@ -27,8 +27,8 @@ namespace kube {
 template <ObjectType T>
 struct Change {
   ChangeKind kind = ChangeKind::kAdded;  // kAdded, kUpdated, kDeleted or kResync
-  ObjectKey key{};
-  Ptr<T> before{};  // the old version, for updates
+  ObjectKey key{};                       // of the object
+  Ptr<T> before{};                       // the old version, for updates
   // The current or last known version. Null if a deletion was missed and no version is known.
   Ptr<T> object{};
   bool initial = false;  // from the initial list
@@ -39,7 +39,7 @@ struct ChangedMeta {
   ChangeKind kind;
   bool initial;
   const meta::v1::ObjectMeta* before;  // null if there is none
-  const meta::v1::ObjectMeta* object;
+  const meta::v1::ObjectMeta* object;  // null if no version is known
 };
 
 // A predicate on metadata, which fits every kind. Combine predicates with &&, || and !.

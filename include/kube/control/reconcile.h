@@ -105,6 +105,7 @@ class KUBE_EXPORT Action {
     return action;
   }
 
+  // What was requested, for the controller.
   const std::optional<std::chrono::nanoseconds>& after() const { return after_; }
   bool requeue() const { return requeue_; }
   const std::optional<Error>& error() const { return error_; }

@@ -41,8 +41,8 @@ namespace kube {
 
 // Options of a StatusWriter.
 struct StatusWriterOptions {
-  std::string field_manager{};
-  bool dry_run = false;
+  std::string field_manager{};  // empty for the server's default
+  bool dry_run = false;         // sends a server-side dry run
   // Clock for the times of conditions. Null for that of the CachedClient, or the system clock.
   std::shared_ptr<Clock> clock{};
 };
@@ -82,6 +82,7 @@ KUBE_EXPORT Time NowOf(const StatusWriterOptions& options);
 
 }  // namespace internal
 
+// See the beginning of this file.
 template <ObjectType T>
 class StatusWriter {
  public:

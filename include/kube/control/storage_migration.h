@@ -49,15 +49,15 @@ struct StorageMigration {
   std::string storage_version{};
   std::vector<std::string> stored_versions{};  // before the migration
   std::uint64_t skipped = 0;                   // done by an earlier run
-  std::uint64_t rewritten = 0;
+  std::uint64_t rewritten = 0;                 // written by this run
   // Objects that other clients wrote meanwhile. They are in the storage version too if all API servers have the definition.
   std::uint64_t changed_by_others = 0;
-  std::uint64_t deleted = 0;  // meanwhile
-  std::uint64_t failed = 0;
+  std::uint64_t deleted = 0;            // meanwhile
+  std::uint64_t failed = 0;             // rejected or not decodable; the first are in `failures`
   std::vector<std::string> failures{};  // the first 100: "default/a: ..."
   // Whether status.storedVersions now has only the storage version (or already had).
   bool trimmed = false;
-  std::string not_trimmed_because{};
+  std::string not_trimmed_because{};  // the reason, if status.storedVersions was not trimmed
 };
 
 // Reads the definition first. If status.storedVersions has only the storage version, there is nothing to do. status.storedVersions is

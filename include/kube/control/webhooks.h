@@ -61,7 +61,7 @@ struct WebhookOptions {
   // A directory with a certificate that another tool issues and replaces. It is read again when it changes.
   std::string cert_path{};
   std::string cert_name = "tls.crt", cert_key = "tls.key";
-  std::chrono::nanoseconds cert_poll = std::chrono::seconds(10);
+  std::chrono::nanoseconds cert_poll = std::chrono::seconds(10);  // how often the files are checked
 
   // ---- Without cert_path ----
   bool inject = true;  // write the CA into the configurations, and repair it

@@ -92,9 +92,9 @@ struct WorkQueueEntry {
 // The content of a queue, for debugging.
 template <typename T>
 struct WorkQueueSnapshot {
-  std::size_t queued = 0;
-  std::size_t processing = 0;
-  std::size_t waiting = 0;
+  std::size_t queued = 0;        // keys that a worker may take
+  std::size_t processing = 0;    // keys that a worker has
+  std::size_t waiting = 0;       // keys that are not due yet
   std::size_t idle_workers = 0;  // blocked in Get, Take or ProcessNext
   Clock::Duration oldest{};      // time that the oldest queued key has waited
   bool shutting_down = false;

@@ -26,7 +26,7 @@ struct WorkQueueOptions {
   std::string name{};
   // The label `controller` of a controller's queue. The depth metric is then reported by priority, as in controller-runtime.
   std::string controller{};
-  std::shared_ptr<MetricsSink> metrics{};
+  std::shared_ptr<MetricsSink> metrics{};  // null for none
   std::shared_ptr<Clock> clock = Clock::Real();
   // Delays of AddRateLimited. Null for DefaultRateLimiter(clock).
   std::shared_ptr<RetryLimiter> rate_limiter{};

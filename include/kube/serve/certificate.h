@@ -32,6 +32,7 @@ struct CertificateRequest {
   // Extended key usage: server authentication, client authentication, or both.
   bool server = false;
   bool client = false;
+  // An hour ago by default, for clients whose clocks are behind.
   std::chrono::system_clock::time_point not_before = std::chrono::system_clock::now() - std::chrono::hours(1);
   std::chrono::seconds lifetime = std::chrono::hours(24 * 365);
 };

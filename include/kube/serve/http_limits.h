@@ -57,8 +57,8 @@ struct KUBE_EXPORT HttpLimits {
 
 // What clients of an HttpServer consume.
 struct HttpUsage {
-  std::size_t connections = 0;
-  std::size_t bytes_held = 0;
+  std::size_t connections = 0;  // open now
+  std::size_t bytes_held = 0;   // held now, for HttpLimits::max_bytes
   // Maximum values so far.
   std::size_t most_connections = 0;
   std::size_t most_bytes_held = 0;

@@ -69,7 +69,7 @@ struct HttpRequest {
   std::optional<ClientCertificate> client_certificate{};
   std::string peer{};        // "127.0.0.1:51234"
   std::string peer_group{};  // the unit of per-peer limits: "127.0.0.1", "2001:db8::/64"
-  int http_major = 1;
+  int http_major = 1;        // 1 or 2
 };
 
 // A complete answer.
@@ -115,7 +115,7 @@ class KUBE_EXPORT HttpExchange {
   virtual void Start(int status, HttpHeaders headers) = 0;
   // Returns false if the client has disconnected. The text is shared, not copied: an event for a thousand watchers exists once.
   virtual bool Write(std::shared_ptr<const std::string> text) = 0;
-  virtual void Finish() = 0;
+  virtual void Finish() = 0;  // ends a streamed answer
 
   // Bytes that were written but not yet received by the client; a producer can use it to bound slow readers. Excludes up to 256 KiB per
   // connection that were already handed to the system.
@@ -149,8 +149,8 @@ struct HttpServerOptions {
   std::uint16_t port = 0;             // 0 picks a free port
   std::optional<HttpTlsOptions> tls{};
   TlsPolicy tls_policy{};  // also applies to certificates set by SetTls
-  int io_threads = 2;
-  HttpLimits limits{};  // safe for health and metrics; see HttpLimits::ForApi()
+  int io_threads = 2;      // threads that serve all connections
+  HttpLimits limits{};     // safe for health and metrics; see HttpLimits::ForApi()
 };
 
 // A running server. The destructor stops it: it closes the port, aborts pending answers and joins the threads. Do not call it on one of the

@@ -36,6 +36,7 @@ enum class AdmissionOperation : std::uint8_t { kNone = 0, kCreate = 1, kUpdate =
 constexpr AdmissionOperation operator|(AdmissionOperation a, AdmissionOperation b) {
   return static_cast<AdmissionOperation>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+// Whether `operation` is in `set`.
 constexpr bool Includes(AdmissionOperation set, AdmissionOperation operation) {
   return (static_cast<unsigned>(set) & static_cast<unsigned>(operation)) != 0;
 }
@@ -44,7 +45,7 @@ KUBE_EXPORT std::string_view ToString(AdmissionOperation operation);
 
 // A request that the API server sends to a webhook.
 struct KUBE_EXPORT AdmissionRequest {
-  String uid{};
+  String uid{};  // of the review
   AdmissionOperation operation = AdmissionOperation::kCreate;
   // The kind and resource that the webhook registered for. `subresource` is "status", "scale", "exec" and so on.
   Gvk kind{};
@@ -54,9 +55,9 @@ struct KUBE_EXPORT AdmissionRequest {
   Gvk request_kind{};
   Gvr request_resource{};
   String request_subresource{};
-  ObjectKey key{};  // empty name for a create with generateName
-  authentication::v1::UserInfo user{};
-  bool dry_run = false;  // nothing is stored: the webhook must not have side effects
+  ObjectKey key{};                      // empty name for a create with generateName
+  authentication::v1::UserInfo user{};  // who sent the request
+  bool dry_run = false;                 // nothing is stored: the webhook must not have side effects
   // JSON. `object` is absent for DELETE, `old_object` for CREATE and CONNECT. `options` is a CreateOptions, UpdateOptions and so on.
   RawJson object{};
   RawJson old_object{};
