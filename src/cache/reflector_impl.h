@@ -142,9 +142,9 @@ class Reflector::Impl {
   bool VeryShort(const OpenWatch& watch) const;
   // Handles due timers. Returns nullopt to continue reading.
   std::optional<Ending> OnTimer(const Context& ctx, OpenWatch& watch, InitialList* initial);
-  // If a server was restored from a backup, its versions have gone back. It then answers a watch from a version that it does not have with
-  // silence, and never completes a streamed list from there. Checks once per watch. Returns an ending if the version is too large for the
-  // server.
+  // If a server was restored from a backup, its versions are lower than before. It then answers a watch from a version that it does not
+  // have with silence, and never completes a streamed list from there. Checks once per watch. Returns an ending if the version is too large
+  // for the server.
   std::optional<Ending> CheckVersion(const Context& ctx, OpenWatch& watch);
   std::optional<Ending> OnInitialEvent(WatchEventType type, NewObject object, OpenWatch& watch, InitialList& initial);
   void OnEvent(WatchEventType type, NewObject object, OpenWatch& watch);

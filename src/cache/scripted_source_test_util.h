@@ -218,7 +218,7 @@ class ScriptedSource : public ObjectSource {
     answer_list_ = std::move(answer);
     changed_.NotifyAll();
   }
-  // The server's versions have gone back: checks of versions fail until an empty error is set.
+  // The server's versions are lower than before: checks of versions fail until an empty error is set.
   void FailChecks(std::optional<Error> error) {
     MutexLock lock(mu_);
     check_error_ = std::move(error);

@@ -1,8 +1,8 @@
 // UndecodableSet: the objects of a cache that cannot be decoded, as far as known.
 //
-// A bounded number is stored with all details. Of the others it stores a hash of the key and the version: of all objects that the cache has
-// an older version of, and of a bounded number of those that it lacks. Namespaces share that bound, and each takes only what is left, so
-// that filling one namespace does not affect the entries of others. A namespace with more is doubtful: a key that the cache lacks may be
+// A bounded number is stored with all details. For the others it stores a hash of the key and the version: of all objects that the cache
+// has an older version of, and of a bounded number of those that it lacks. Namespaces share that bound, and each takes only what is left,
+// so that filling one namespace does not affect the entries of others. A namespace with more is doubtful: a key that the cache lacks may be
 // one of them, and must not be treated as nonexistent. The same holds for a namespace with objects whose name cannot be read, and for all
 // namespaces while there are objects without a readable namespace. Objects deleted since then are known not to exist.
 #pragma once

@@ -50,7 +50,7 @@ Result<PreparedChild> PrepareChild(const ChildOwner& owner, const DynamicObject&
 // The owner of an existing object.
 struct Ownership {
   enum class Kind {
-    // Of this owner and set, even if the controller reference or the set's label was removed. Elsewhere: the proof is valid.
+    // A child of this owner and set, even if the controller reference or the set's label was removed. Elsewhere: the proof is valid.
     kOurs,
     kNobodys,  // has no controller
     kForeign,

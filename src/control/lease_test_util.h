@@ -51,7 +51,7 @@ class FakeLease {
  public:
   enum class Fault : std::uint8_t {
     kFail,      // an error, nothing happens
-    kHang,      // no response until the caller gives up waiting
+    kHang,      // no response until the caller stops waiting
     kNoAnswer,  // takes effect, but there is no response until the caller stops waiting
   };
 

@@ -90,7 +90,7 @@ class ManagerWebhooks {
   std::string Namespace() const;
   const ConversionSpec* ConversionOf(std::string_view crd) const;
   WebhookConfigurationOptions Placed(std::string ns) const;
-  // Of all webhooks and conversions.
+  // The endpoints of all webhooks and conversions.
   Result<std::vector<WebhookEndpoint>> Endpoints() const;
   Result<std::vector<InjectionTarget>> Targets(const std::string& ns) const;
   std::vector<std::string> Hosts(const std::string& ns) const;

@@ -2,8 +2,8 @@
 //
 //   ProgramManifests made = MakeProgramManifests(model, printed, "manager-role", problems);
 //
-// Each kind of object that `--print-manifests` prints has a file, and a function that merges it with its markers: roles.h, webhooks.h. Of a
-// CustomResourceDefinition only the conversion is used, and merged into the generated one.
+// Each kind of object that `--print-manifests` prints has a file, and a function that merges it with its markers: roles.h, webhooks.h. For
+// a CustomResourceDefinition only the conversion is used, and merged into the generated one.
 #pragma once
 
 #include <map>
