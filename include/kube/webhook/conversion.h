@@ -135,7 +135,7 @@ class ConversionBuilder {
     spec_.keep_lost = keep;
     return *this;
   }
-  // If an object loses more than this, it is converted without the values and the annotation says so. Reads then work, but a write of that
+  // If the lost values do not fit, the object is converted without them and the annotation says so. Reads then work, but a write of that
   // object is rejected, because it would lose data permanently. API servers allow 256 KiB for all annotations of an object.
   ConversionBuilder& MaxKeptBytes(std::size_t bytes) {
     spec_.max_kept_bytes = bytes;
@@ -179,7 +179,8 @@ class KUBE_EXPORT Converter {
   const TypeInfo* Find(std::string_view version) const;
 
   // Converts the object to another version; returns it unchanged if it already has that version. Errors: those of the function; kInternal
-  // if it threw (and `threw` is set); kInvalid if a type is not a version of the kind, or the object lost more than max_kept_bytes.
+  // if it threw (and `threw` is set); kInvalid if a type is not a version of the kind, or lost values of the object
+  // did not fit in its annotations.
   Result<AnyObject> Convert(const Context& ctx, AnyObject from, const TypeInfo& to, bool* threw = nullptr) const;
   template <Resource To, Resource From>
   Result<To> Convert(const From& from, const Context& ctx = Context::Background()) const {
