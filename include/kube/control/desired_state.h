@@ -1,4 +1,4 @@
-// DesiredState: declares which objects an owner should have, creates, updates and prunes them, and sends no other writes.
+// DesiredState: makes the children of an owner match a declared set. It creates, updates and prunes them, and writes only what differs.
 //
 //   Result<Changes> changes = DesiredState(cached, deployment, "auto-expose")  // field manager and name of the set; or DesiredStateOptions
 //                                 .Manage<Service, Ingress>()           // prunes these kinds even if none of them is wanted
