@@ -1,4 +1,4 @@
-// Makes the server have the children of a plan.
+// Applies the children of a plan.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace auto_expose {
 
-// Caches to read children from. Kinds without one are read from the server.
+// Caches to read children from. Kinds without one are read from the API server.
 struct ChildCaches {
   std::optional<kube::Lister<kube::core::v1::Service>> services{};
   std::optional<kube::Lister<kube::networking::v1::Ingress>> ingresses{};
@@ -19,9 +19,9 @@ struct ChildCaches {
 };
 struct ApplyOptions {
   bool dry_run = false;
-  bool routes = false;       // HTTPRoutes are managed, too
-  bool keep_routes = false;  // Ingress and HTTPRoute stay as they are, as long as the Service is the workload's own
-  bool adopt = false;        // of a dry run: children that have no controller count as adopted
+  bool routes = false;       // HTTPRoutes are managed too
+  bool keep_routes = false;  // leave Ingress and HTTPRoute unchanged while the Service is the workload's own
+  bool adopt = false;        // for a dry run: children without a controller count as adopted
   std::optional<kube::RestMapper> mapper{};
   ChildCaches caches{};
 };
@@ -32,7 +32,8 @@ inline void Append(kube::Changes& all, kube::Changes more) {
   all.owner_deleted = all.owner_deleted || more.owner_deleted;
 }
 
-// The Service first, and what leads to it only if it is the workload's own. Takes Ingress and route out of the plan otherwise.
+// Applies the Service first, and then what routes to it, but only if the Service is the workload's own. Otherwise removes Ingress and route
+// from the plan.
 template <typename T>
 kube::Result<kube::Changes> ApplyPlan(const kube::Context& ctx, const kube::Client& client, const T& workload, Plan& plan,
                                       const ApplyOptions& options) {
@@ -85,16 +86,16 @@ kube::Result<kube::Changes> ApplyPlan(const kube::Context& ctx, const kube::Clie
       case kube::ChildChange::Outcome::kUnchanged:
       case kube::ChildChange::Outcome::kPruned:
         break;
-      case kube::ChildChange::Outcome::kDeleting:  // ours still; it is made anew when it is gone
+      case kube::ChildChange::Outcome::kDeleting:  // still ours; recreated once it is deleted
         routes_settled = true;
         break;
       case kube::ChildChange::Outcome::kConflict:
         close();
-        // As far as they can be seen.
+        // As far as the caches show them.
         routes_settled = routes_settled && !options.caches.ingresses;
         break;
       case kube::ChildChange::Outcome::kFailed: {
-        // An update that failed changes nothing about whose it is. A Service that cannot be decoded may be the workload's own.
+        // A failed update does not change the owner. A Service that cannot be decoded may be the workload's own.
         using Cached = kube::Result<kube::Ptr<kube::core::v1::Service>>;
         const Cached cached = options.caches.services ? options.caches.services->indexer().Read(service->key) : Cached(nullptr);
         if (!cached || (*cached != nullptr && IsControlledBy((*cached)->metadata, workload.metadata.uid))) {

@@ -13,9 +13,9 @@ using kube::String;
 using kube::networking::v1::Ingress;
 
 constexpr std::string_view kMarks = "kubexx.dev/";
-// Limit for one object. Claims beyond it are ignored.
+// Limit per object. Further claims are ignored.
 constexpr std::size_t kMaxClaims = 4096, kMaxPathsOfHost = 64;
-constexpr std::ptrdiff_t kMostAlike = 8;  // problems with one reason
+constexpr std::ptrdiff_t kMostAlike = 8;  // problems with the same reason
 
 // The annotations that auto-expose wrote.
 std::set<std::string> OwnAnnotations(const kube::DynamicObject& live) {
@@ -40,7 +40,7 @@ Problem Refusal(std::string reason, std::string_view what, std::string_view valu
   return {std::move(reason), std::move(message), true};
 }
 
-// False if there are enough of this reason: each is an event, and whoever edits an Ingress must not decide how many there are.
+// Returns false if there are enough problems with this reason: each is an event, and editing an Ingress must not control their number.
 bool Add(std::vector<Problem>& problems, Problem problem) {
   const auto alike = std::count_if(problems.begin(), problems.end(), [&](const Problem& p) { return p.reason == problem.reason; });
   if (alike >= kMostAlike) return false;

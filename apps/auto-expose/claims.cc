@@ -9,19 +9,19 @@
 namespace auto_expose {
 namespace {
 
-// Deeper paths share the key of their first segments: whoever makes a path of a million segments does not get a million keys.
+// Deeper paths share the key of their first segments, so that a path of a million segments does not get a million keys.
 constexpr std::size_t kMaxSegments = 8, kMaxKeyPath = 512;
 constexpr std::size_t kMaxHost = 253;
-// So do domains with the same last labels.
+// The same for domains with the same last labels.
 constexpr std::size_t kMaxLabels = 8;
-// Keys of one object that only say what its claims are below. An object with more of them is found by everything that looks for such keys.
+// Keys of one object that only say what its claims are below. An object with more of them gets a key that every such lookup finds.
 constexpr std::size_t kMaxBelow = 64;
 
 bool IsShared(std::string_view host, const std::optional<std::string>& shared_host) {
   return host.empty() || (shared_host && host == *shared_host);
 }
 
-// Without the slash at the end; empty for the root.
+// Without a trailing slash; empty for the root.
 std::string_view NormalPath(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
   return path;
@@ -48,7 +48,7 @@ void EachParent(std::string_view host, F f) {
     f(host.substr(dot + 1));
   }
 }
-// The domain, or the longest parent that EachParent finds for what is below it.
+// The domain, or the longest parent that EachParent yields for names below it.
 std::string_view KeyDomain(std::string_view domain) {
   std::size_t dot = domain.size();
   for (std::size_t i = 0; i < kMaxLabels; ++i) {
@@ -65,7 +65,7 @@ void EachAncestor(std::string_view path, F f) {
   }
 }
 
-// Nine bytes, however long host and path are: keys of different claims may be equal, so what is found has to be compared.
+// Nine bytes for any host and path. Different claims may have equal keys, so matches must be compared.
 std::string Key(char kind, std::string_view host, std::string_view path = {}) {
   std::string text(1, kind);
   text.append(host);
@@ -158,7 +158,7 @@ bool Conflict(std::string_view ns, const Claim& claim, std::string_view other_ns
   if (!HostsOverlap(claim.host, other.host)) return false;
   if (claim.in_zone && (claim.host != other.host || (IsShared(claim.host, shared_host) && path != other_path))) return false;
   if (claim.host != other.host || !IsShared(claim.host, shared_host)) return true;
-  // The root of a shared host is what answers when nothing else does: it takes nobody's place, except another root's.
+  // The root of a shared host serves requests that match nothing else: it displaces no claim except another root.
   if (path.empty() || other_path.empty()) return path == other_path;
   return IsAtOrBelow(path, other_path) || IsAtOrBelow(other_path, path);
 }
@@ -166,7 +166,7 @@ bool Conflict(std::string_view ns, const Claim& claim, std::string_view other_ns
 ClaimBoard::Verdict ClaimBoard::Compare(std::string_view ns, const Claim& claim, const Grant& own, std::string_view other_ns,
                                         const Grant& other) const {
   if (ns == other_ns || own.evidence >= Evidence::kSeeded || other.evidence < own.evidence) return Verdict::kKeeps;
-  // A host of a zone was granted beside a wildcard above it.
+  // A host of a zone is granted despite a wildcard above it.
   if (!Conflict(other_ns, other.claim, ns, claim, shared_host_)) return Verdict::kKeeps;
   if (other.evidence > own.evidence) return Verdict::kYields;
   const bool given = claim.given == Given::kByName, other_given = other.claim.given == Given::kByName;
@@ -178,8 +178,8 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, c
                                                          const std::set<std::string>& gone, std::optional<Blocker>* contested) const {
   const std::string_view ns = self.key.ns.view();
   const bool has_exactly = own != nullptr && own->claim.host == claim.host && NormalPath(own->claim.path) == NormalPath(claim.path);
-  // Whether `self` had the claim before the other one came. Against other namespaces it is enough to have the host, or a wildcard above it;
-  // but a claim of theirs below that wildcard was granted in spite of it.
+  // Whether `self` had the claim before the other one appeared. Against other namespaces it is enough to have the host, or a wildcard above
+  // it; but a claim of theirs below that wildcard was granted despite it.
   const auto has = [&](std::string_view other_ns, const Claim& other) {
     if (other_ns == ns) return has_exactly;
     if (own == nullptr || has_exactly) return has_exactly;
@@ -224,15 +224,15 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::BlockerOf(const Claimant& self, c
     if (holder.key.ns == self.key.ns && holder.key.name == ChildName(self.key.name)) return false;
     if (!Conflict(ns, claim, holder.key.ns.view(), holder.claim, shared_host_)) return false;
     Blocker blocker{.what = holder.kind + " " + holder.key.ToString(), .ns = holder.key.ns.str(), .owner = holder.owner};
-    // Whatever auto-expose granted is on the board. The rest was made by people, who cannot keep a namespace from what the operator gave
-    // it.
+    // Everything that auto-expose granted is on the board. The rest was made by hand, which cannot take from a namespace what the operator
+    // gave it.
     const bool beside = holder.key.ns != self.key.ns &&
                         (claim.given == Given::kByName || (claim.given == Given::kByPattern && holder.claim.host != claim.host));
     if (!beside && !has(holder.key.ns.view(), holder.claim)) {
       found = std::move(blocker);
       return true;
     }
-    // An edited Ingress proves no more than a hand-made one. What is on the board was compared above.
+    // An edited Ingress proves no more than a hand-made one. Claims on the board were compared above.
     if (!beside && holder.key.ns != self.key.ns && own->evidence == Evidence::kEdited && !on_board(holder)) {
       blocker.disputed = true;
       if (!disputed) disputed = std::move(blocker);
@@ -256,7 +256,7 @@ std::optional<ClaimBoard::Blocker> ClaimBoard::ElderOf(const Claimant& self, con
     if (!Conflict(self.key.ns.view(), claim, rival.who.key.ns.view(), rival.claim, shared_host_)) return false;
     // The holder of a host does not wait for another namespace that lacks it.
     if (own != nullptr && own->claim.host == claim.host && rival.who.key.ns != self.key.ns) return false;
-    // A rival that has the claim was found as a holder; one that cannot have it does not block.
+    // A rival that has the claim was already found as a holder; one that cannot have it does not block.
     const auto granted = grants_.find({rival.who.kind, rival.who.key});
     const Grant* theirs = granted != grants_.end() && granted->second.uid == rival.who.uid ? &granted->second : nullptr;
     if (theirs != nullptr && theirs->claim == rival.claim) return false;

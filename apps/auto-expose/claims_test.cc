@@ -293,7 +293,7 @@ TEST_F(AutoExposeClaims, AWildcardOfOthersDoesNotReachIntoAZone) {
   EXPECT_EQ(Take(Who("evil", "web", 1), {"*.shop.example.com", "/"}), "Deployment shop/web");
 }
 
-// Nor does an object with just that host, of a class that nobody serves.
+// Nor does an object with just that host and a class that no controller serves.
 TEST_F(AutoExposeClaims, NobodyHoldsWhatTheOperatorGaveToAnotherNamespace) {
   HandMade("evil", "exact", {"api.shop.example.com", "/"});
   HandMade("evil", "wild", {"*.org", "/"});

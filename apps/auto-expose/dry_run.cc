@@ -1,4 +1,4 @@
-// What auto-expose would do, without doing it.
+// Shows what auto-expose would do, without doing it.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -31,29 +31,29 @@ using kube::apps::v1::StatefulSet;
 using kube::core::v1::Namespace;
 using kube::networking::v1::Ingress;
 
-// A workload, and what it would get.
+// A workload and its plan.
 template <typename T>
 struct Planned {
   T workload{};
   Plan plan{};
 };
 
-// A child without a workload, which one adopts or which is deleted (orphans.h).
+// A child without a workload: it is adopted or deleted (orphans.h).
 struct Orphan {
   std::string kind{};
   kube::ObjectKey key{};
   std::string owner{};  // UID of the workload that it was made for
 };
 
-// An object that this program cannot decode: nothing is known of it but its key.
+// An object that this program cannot decode. Only its key is known.
 struct Unreadable {
   std::string kind{};
   kube::UndecodableObject object{};
 };
 
-// What the whole cluster is, for a dry run.
+// The state of the cluster for a dry run.
 struct Snapshot {
-  // Whether each could be listed. What cannot be known changes no Ingress and no route, as in the program itself.
+  // Whether each kind could be listed. As in the program itself, an unknown state changes no Ingress and no route.
   bool knows_namespaces = true, knows_ingresses = true, knows_routes = true;
   std::map<String, NamespacePolicy> namespaces{};
   std::vector<ClaimBoard::Holder> holders{};
@@ -62,7 +62,7 @@ struct Snapshot {
   std::vector<Orphan> orphans{};
   std::vector<Unreadable> unreadable{};
   std::set<std::string> uids{};                         // of the workloads
-  std::set<std::pair<String, std::string>> children{};  // namespace and name of what workloads would have
+  std::set<std::pair<String, std::string>> children{};  // namespaces and names of the children that workloads need
 
   NamespacePolicy PolicyOf(const String& ns) const {
     const auto found = namespaces.find(ns);
@@ -70,7 +70,7 @@ struct Snapshot {
   }
 };
 
-// All that can be decoded: one object of one tenant must not keep the operator from the rest.
+// Lists everything that can be decoded: one tenant's object must not hide the rest from the operator.
 template <typename T>
 Result<kube::ObjectList<T>> ListReadable(const kube::ResourceClient<T>& resource, const Context& ctx, const String& kind,
                                          Snapshot& snapshot, kube::ListOptions options = {}) {
@@ -102,7 +102,7 @@ Result<std::vector<Planned<T>>> PlanAll(const Context& ctx, const kube::Client& 
   return plans;
 }
 
-// True for an orphan: it holds nothing.
+// Returns true for an orphan: it holds nothing.
 bool AddOrphan(const char* kind, const kube::DynamicObject& child, const Settings& settings, Snapshot& snapshot) {
   const kube::meta::v1::ObjectMeta metadata = child.metadata();
   if (!IsOrphan(metadata) || !CoversNamespace(settings, metadata.namespace_)) return false;
@@ -124,7 +124,7 @@ void AddHolders(const char* kind, const kube::Gvr& gvr, const kube::meta::v1::Ob
   }
 }
 
-// A kind that the server does not have or does not let this user read says nothing. Errors: others.
+// Ignores a kind that the API server does not have or this user may not read. Errors: all others.
 Result<void> Optional(const kube::Error& error) {
   if (kube::IsNotFound(error) || kube::IsForbidden(error) || kube::IsNoMatch(error)) return {};
   return error;

@@ -46,25 +46,25 @@ using kube::core::v1::Service;
 using kube::networking::v1::Ingress;
 
 constexpr std::chrono::seconds kLookAgainForKind{15};
-// A claim may become free without a change that a watch reports: its holder failed to use it.
+// A claim may become free without an event: its holder failed to use it.
 constexpr std::chrono::minutes kLookAgainForClaim{1};
-// The watch of namespaces is behind that of workloads.
+// The watch of namespaces lags behind that of workloads.
 constexpr std::chrono::seconds kLookAgainForNamespace{1};
 constexpr const char* kClaimIndex = "auto-expose/claim";
 constexpr const char* kChildIndex = "auto-expose/child";
 constexpr const char* kHolderIndex = "auto-expose/holder";
-constexpr int kMaxGone = 16;  // leftovers of deleted workloads that one claim looks past
+constexpr int kMaxGone = 16;  // leftovers of deleted workloads that one claim ignores
 
 std::string ChildKey(std::string_view ns, std::string_view child) { return std::string(ns).append("/").append(child); }
 
-// Its namespace is being deleted: the workload goes with it in a moment.
+// Whether the namespace is being deleted: the workload is about to be deleted with it.
 bool NamespaceGoes(const kube::Error& error) {
   if (kube::IsNotFound(error) && error.payload().resource_kind == "namespaces") return true;
   const auto& causes = error.causes();
   return std::any_of(causes.begin(), causes.end(), [](const kube::ErrorCause& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
-// Workloads that are known to be gone before their watch has told: the latest ones are enough. UIDs never come back.
+// Workloads that are known to be deleted before their watch reports it: the latest ones are enough. UIDs are never reused.
 class GoneWorkloads {
  public:
   bool Has(const String& uid) {
@@ -92,13 +92,13 @@ struct Shared {
   kube::SharedInformer<Service> services;
   kube::SharedInformer<Ingress> ingresses;
   std::optional<kube::SharedInformer<kube::DynamicObject>> routes{};
-  std::optional<kube::SharedInformer<Namespace>> namespaces{};  // none: this program sees one namespace only
-  std::optional<kube::RestMapper> mapper{};                     // of the gateway
-  // For each kind that is exposed, from its cache: which workloads ask for something that overlaps, and whether one is gone for sure.
+  std::optional<kube::SharedInformer<Namespace>> namespaces{};  // unset: limited to one namespace
+  std::optional<kube::RestMapper> mapper{};                     // for the gateway
+  // For each exposed kind, from its cache: the workloads that request something that overlaps, and whether one is certainly deleted.
   std::vector<std::function<bool(const Claim& claim, const Claimant& self, const std::function<bool(const ClaimBoard::Rival&)>& visit)>>
       rivals{};
   std::map<String, std::function<Result<bool>(const Context& ctx, const ChildOwner& owner)>> gone_of_kind{};
-  // For each kind, from the server: whether there is a workload whose children have this name, or one with this UID.
+  // For each kind, from the API server: whether there is a workload whose children have this name, or one with this UID.
   std::vector<std::function<Result<bool>(const Context& ctx, const ObjectKey& child, const String& uid)>> has_owner{};
   GoneWorkloads gone{};
   UnreadableHolders unreadable{};
@@ -106,7 +106,7 @@ struct Shared {
   bool ingresses_seeded KUBE_GUARDED_BY(seed_mu) = false;
   bool routes_seeded KUBE_GUARDED_BY(seed_mu) = false;
 
-  // As far as the cache knows.
+  // According to the cache.
   NamespacePolicy CachedPolicyOf(const String& ns) const { return KnownPolicyOf(ns).value_or(NamespacePolicy{}); }
   std::optional<NamespacePolicy> KnownPolicyOf(const String& ns) const {
     if (!namespaces) return NamespacePolicy{};
@@ -114,7 +114,7 @@ struct Shared {
     if (found == nullptr) return std::nullopt;
     return NamespacePolicy::Of(found->metadata.annotations);
   }
-  // Nothing if the cache does not have the namespace yet, or Namespaces cannot be listed. Errors: it is there, and cannot be read.
+  // Unset if the cache does not have the namespace yet, or Namespaces cannot be listed. Errors: it exists but cannot be read.
   Result<std::optional<NamespacePolicy>> PolicyOf(const Context& ctx, const String& ns) const {
     if (!namespaces) return std::optional<NamespacePolicy>(NamespacePolicy{});
     if (!namespaces->HasSynced()) return std::optional<NamespacePolicy>();
@@ -137,10 +137,10 @@ struct Shared {
   void VisitHolders(const Claim& claim, std::string_view except, const std::function<bool(const ClaimBoard::Holder&)>& visit) const {
     std::set<std::pair<std::string_view, ObjectKey>> seen;
     const auto skips = [&](const String& ns) { return !except.empty() && ns.view() == except; };
-    // True: that is enough.
+    // Returns true once it has seen enough.
     const auto show = [&](std::string_view kind, const kube::meta::v1::ObjectMeta& metadata, const auto& object) {
       if (!seen.emplace(kind, kube::KeyOf(metadata)).second) return false;
-      // Adopted or deleted soon: it holds nothing for anybody.
+      // About to be adopted or deleted: it holds nothing.
       if (IsOrphan(metadata) && CoversNamespace(settings, metadata.namespace_)) return false;
       const kube::meta::v1::OwnerReference* controller = kube::FindController(metadata.owner_references);
       ClaimBoard::Holder holder{std::string(kind), kube::KeyOf(metadata), OwnerOf(metadata),
@@ -169,7 +169,7 @@ struct Shared {
       if (!skips(holder.key.ns) && visit(holder)) return;
     }
   }
-  // Before a claim is granted: which hosts do objects have that the caches cannot decode.
+  // Call it before granting a claim: reads the hosts of objects that the caches cannot decode.
   Result<void> ReadUnreadable(const Context& ctx) {
     std::vector<UnreadableHolders::Source> sources;
     sources.push_back({"Ingress", kube::GvrOf<Ingress>(), *ingresses.indexer().store(), ClaimsOfIngress});
@@ -180,8 +180,8 @@ struct Shared {
     return unreadable.Refresh(ctx, client.Live(), sources);
   }
 
-  // Once the caches are complete: who has an Ingress or a route now holds its claim. Later only grants count, so that nobody gets a claim
-  // by editing an Ingress. Errors: those of asking the server what speaks for hosts that several namespaces have; call it again then.
+  // Called once the caches have synced: each existing Ingress or route holds its claim. Later only grants count, so that editing an Ingress
+  // does not win a claim. Errors: those of reading the evidence for hosts that several namespaces have; call it again then.
   Result<void> SeedBoard(const Context& ctx) {
     kube::MutexLock lock(seed_mu);
     const bool seed_ingresses = !ingresses_seeded && ingresses.HasSynced();
@@ -205,7 +205,7 @@ struct Shared {
       const auto holders = [&](const Claim& claim, std::string_view except, const auto& visit) { VisitHolders(claim, except, visit); };
       return PutSeeds(ctx, client.Live(), seeds, holders, board, known);
     };
-    // One kind may be complete long after the other. What it shows may be what the other one's seeds hold: these are compared anew.
+    // One kind may sync long after the other. Its objects may conflict with the other kind's seeds: these are compared again.
     if (seed_ingresses || ingresses_seeded) {
       if (Result<void> r = put(kube::GvrOf<Ingress>(), ingresses, ingresses_seeded); !r) return r;
       ingresses_seeded = true;
@@ -224,15 +224,15 @@ class KindExposer {
   KindExposer(std::shared_ptr<Shared> shared, kube::SharedInformer<T> workloads)
       : shared_(std::move(shared)), workloads_(std::move(workloads)) {}
 
-  // Which workloads of this kind want the children's name.
+  // The workloads of this kind that need the children's name.
   std::vector<ObjectKey> ByChild(const kube::meta::v1::ObjectMeta& child) const {
     Result<std::vector<ObjectKey>> found = workloads_.indexer().KeysByIndex(kChildIndex, ChildKey(child.namespace_, child.name));
     std::vector<ObjectKey> keys = found ? *std::move(found) : std::vector<ObjectKey>{};
-    // If no workload wants it, reconciling the missing workload deletes it.
+    // If no workload needs it, reconciling the missing workload deletes it.
     if (keys.empty() && IsOrphan(child)) keys.push_back(kube::KeyOf(child));
     return keys;
   }
-  // Which ones ask for something that overlaps with one of these.
+  // The workloads that request something that overlaps with one of these.
   std::vector<ObjectKey> Rivals(const std::vector<Claim>& claims) const {
     std::set<ObjectKey> keys;
     std::set<std::string> lookups;
@@ -245,14 +245,14 @@ class KindExposer {
     }
     return {keys.begin(), keys.end()};
   }
-  // Which ones ask for something that overlaps with what this workload asks for and may have.
+  // The workloads that request something that overlaps with what this workload requests and may have.
   template <typename Other>
   std::vector<ObjectKey> RivalsOf(const Other& workload) const {
     const NamespacePolicy policy = shared_->CachedPolicyOf(workload.metadata.namespace_);
     const std::optional<Claim> claim = PlanFor(WorkloadOf(workload), shared_->settings, policy).claim;
     return claim ? Rivals({*claim}) : std::vector<ObjectKey>{};
   }
-  // Whether rivals have a reason to try again. What a workload asks for anew is none: whoever holds it keeps it.
+  // Whether rivals have a reason to try again. A new request of the workload is none: a current holder keeps its claim.
   template <typename Other>
   bool GivesUp(const kube::Change<Other>& change) const {
     const bool deleted = change.kind == kube::ChangeKind::kDeleted;
@@ -273,9 +273,9 @@ class KindExposer {
     const String kind = kube::GvkOf<T>().kind;
     const Result<Ptr<T>> found = shared_->client.template Get<T>(ctx, request.key);
     if (!found) {
-      // Any other error than this: the workload is there, and cannot be read. It keeps what it has.
+      // Any other error: the workload exists but cannot be read. It keeps what it has.
       if (!kube::IsNotFound(found.error())) return found.error();
-      // Gone: its children go with it, they have owner references.
+      // The workload is deleted. Its children have owner references and are garbage-collected.
       shared_->board.Release(kind, request.key);
       if (Result<void> settled = SettleOrphans(ctx, request.key, nullptr); !settled) return settled.error();
       return Action::Done();
@@ -286,7 +286,7 @@ class KindExposer {
       return Action::Done();
     };
     if (!workload.metadata.deletion_timestamp.IsZero()) return going();
-    // Children go with their workload, and it is another watch that tells of its end: what was deleted with it must not come back.
+    // Children are deleted with their workload, and another watch reports its deletion: they must not be recreated.
     if (shared_->gone.Has(workload.metadata.uid)) return going();
     if (request.Has(kube::ChangeKind::kDeleted)) {
       const Result<bool> there = IsThere(ctx, kube::KeyOf(workload), workload.metadata.uid);
@@ -301,7 +301,7 @@ class KindExposer {
     if (plan.verdict == Plan::Verdict::kIgnore) return going();
     const Workload plain = WorkloadOf(workload);
     if (Result<void> settled = SettleOrphans(ctx, request.key, &plain); !settled) return settled.error();
-    // What the namespace allows is not known: nothing is removed for that. If the watch is only behind, it will be known in a moment.
+    // The namespace's policy is unknown: nothing is removed because of it. If the watch is only behind, the policy will be known soon.
     const bool unlisted = !*of_namespace && !shared_->namespaces->HasSynced();
     if (plan.verdict == Plan::Verdict::kKeep) {
       Result<Action> kept = Keep(ctx, workload, plan, policy, of_namespace->has_value());
@@ -311,7 +311,7 @@ class KindExposer {
     const bool undecided = !*of_namespace && IsRefusedForHostOnly(plan);
     if (undecided && !unlisted) return Action::RequeueAfter(kLookAgainForNamespace);
 
-    // Without a list of what is there nobody knows which hosts are in use.
+    // Without a complete list of objects, the hosts in use are unknown.
     const bool blind = (plan.ingress && !shared_->ingresses.HasSynced()) || (plan.route && !shared_->routes->HasSynced());
     if (undecided) {
       LeaveHostUndecided(plan);
@@ -335,7 +335,7 @@ class KindExposer {
     return reported;
   }
 
-  // Whether the server has a workload of this kind with this UID, or with this name of its children.
+  // Whether the API server has a workload of this kind with this UID, or with this name of its children.
   Result<bool> HasOwner(const Context& ctx, const ObjectKey& child, const String& uid) const {
     const kube::Client& live = shared_->client.Live();
     const auto found = live.Metadata(kube::GvrOf<T>()).List(ctx, {.ns = child.ns.str()});
@@ -344,7 +344,7 @@ class KindExposer {
       return item.metadata.uid == uid || ChildName(item.metadata.name) == child.name.view();
     });
   }
-  // Whether the workload of a child is gone for sure. Errors: those of asking the server.
+  // Whether the workload of a child is certainly deleted. Errors: those of the requests.
   Result<bool> IsGone(const Context& ctx, const ChildOwner& owner) const {
     const Result<Ptr<T>> found = shared_->client.template Get<T>(ctx, owner.key);
     if (found && (*found)->metadata.uid == owner.uid) return false;
@@ -355,7 +355,7 @@ class KindExposer {
   }
 
  private:
-  // On the server. By a list: permission to watch is permission to list.
+  // Reads from the API server with a list: permission to watch implies permission to list.
   Result<bool> IsThere(const Context& ctx, const ObjectKey& key, const String& uid) const {
     const kube::Client& live = shared_->client.Live();
     const Result<kube::ObjectList<T>> found = live.List<T>(ctx, {.ns = key.ns.str(), .field_selector = "metadata.name=" + key.name.str()});
@@ -389,7 +389,7 @@ class KindExposer {
     return {};
   }
 
-  // Takes the claim of the plan, or takes Ingress and route out of it.
+  // Takes the plan's claim, or removes Ingress and route from the plan.
   Result<void> TakeClaim(const Context& ctx, const T& workload, Plan& plan) const {
     const Claimant self = Claimant::Of(WorkloadOf(workload));
     if (shared_->board.Held(self.kind, self.key) != plan.claim) {
@@ -402,7 +402,7 @@ class KindExposer {
         if (answer.contested) plan.problems.push_back(Contested(plan, *answer.contested, self));
         return {};
       }
-      // Children of a deleted workload block no claim; but "not in the cache" is not enough to call it deleted.
+      // Children of a deleted workload block no claim. Its absence from the cache does not prove that it is deleted.
       if (const auto& owner = answer.blocker->owner; owner && gone.size() < kMaxGone && gone.count(owner->uid.str()) == 0) {
         const auto of_kind = shared_->gone_of_kind.find(owner->kind);
         const Result<bool> is_gone = of_kind == shared_->gone_of_kind.end() ? Result<bool>(false) : of_kind->second(ctx, *owner);
@@ -415,7 +415,7 @@ class KindExposer {
       }
       const kube::Logger log("auto-expose");
       if (answer.blocker->disputed) {
-        // Only people can end this one, so it is no detail.
+        // Only users can resolve this, so it is a warning.
         log.Warn("Two namespaces have a host and nothing tells which had it first: both stay as they are",
                  {{"workload", self.ToString()}, {"host", plan.claim->host}, {"other", answer.blocker->what}});
       } else {
@@ -448,8 +448,8 @@ class KindExposer {
     return options;
   }
 
-  // The annotations make no sense: the children stay as they are, as far as the policy allows them, and nothing leads to a Service that is
-  // not the workload's own. Its claim stays, too. `policy_is_known`: if not, no host is refused.
+  // The annotations are invalid: the children stay as they are, as far as the policy allows them, and nothing routes to a Service that is
+  // not the workload's own. The workload keeps its claim. Without `policy_is_known` no host is refused.
   Result<Action> Keep(const Context& ctx, const T& workload, Plan& plan, const NamespacePolicy& policy, bool policy_is_known) const {
     const Workload plain = WorkloadOf(workload);
     const Settings& settings = shared_->settings;
@@ -505,7 +505,7 @@ class KindExposer {
     if (options.caches.routes) desired.ReadFrom(kHttpRoute, *options.caches.routes);
     return desired.TryApply(ctx);
   }
-  // Whether the server may have put the class there itself. A role that cannot read classes does not know: the Ingress stays then.
+  // Whether the API server may have set the class by default. If the role cannot read classes, this is unknown and the Ingress stays.
   Result<bool> IsDefaultClass(const Context& ctx, const Ingress& ingress) const {
     if (!shared_->settings.ingress_class.empty() || !ingress.spec.ingress_class_name) return false;
     const kube::Client& live = shared_->client.Live();
@@ -550,14 +550,14 @@ class KindExposer {
           pruned = true;
           break;
         case ChildChange::Outcome::kConflict:
-          // Nothing to try again: when the other object goes, its watch says so.
+          // Do not retry: the watch reports when the other object is deleted.
           Warn(workload, {"NameConflict", child.gvk.kind.str() + " " + child.key.name.str() + ": " + child.message, true});
           conflict = true;
           break;
         case ChildChange::Outcome::kFailed:
           failure = &*child.error;
           break;
-        case ChildChange::Outcome::kDeleting:  // its watch tells when it is gone
+        case ChildChange::Outcome::kDeleting:  // the watch reports its deletion
         case ChildChange::Outcome::kUnchanged:
           break;
       }
@@ -573,7 +573,7 @@ class KindExposer {
       Warn(workload, {"Failed", failure->message()});
       // The server will not have it. Other errors may be over at the next try.
       if (kube::IsForbidden(*failure) || kube::IsInvalid(*failure)) ReleaseIfUnused(workload);
-      // A CRD that somebody installs later makes no change that a watch would tell.
+      // Installing a CRD later causes no event on these watches.
       if (kube::IsNoMatch(*failure)) return Action::RequeueAfter(kLookAgainForKind);
       return *failure;
     }
@@ -591,8 +591,8 @@ class KindExposer {
   kube::SharedInformer<T> workloads_;
 };
 
-// Who manages which field takes as much memory as all the rest, and is nothing that a plan or its comparison needs: what others add to
-// lists of ours is theirs to keep, and before an object is changed it is read whole from the server.
+// managedFields take as much memory as everything else, and neither a plan nor its comparison needs them: other managers' additions to our
+// lists are theirs to keep, and an object is read in full from the API server before it is changed.
 kube::InformerOptions LeanOptions(kube::Manager& manager) {
   kube::InformerOptions options = manager.informers().defaults();
   options.strip_managed_fields = true;
@@ -604,7 +604,7 @@ std::vector<String> AsIndex(const std::vector<std::string>& keys) { return {keys
 template <typename T>
 Result<kube::SharedInformer<T>> MakeInformer(kube::Manager& manager, const std::shared_ptr<Shared>& shared) {
   kube::SharedInformer<T> informer = manager.informers().For<T>(LeanOptions(manager));
-  // By what is asked for, whether it is allowed or not: an index cannot follow what is allowed.
+  // By what is requested, allowed or not: an index cannot follow the policy.
   const auto wish = [settings = shared->settings, shared_host = shared->board.shared_host()](const T& workload) -> std::vector<String> {
     const std::optional<Claim> claim = PlanFor(WorkloadOf(workload), settings).wish;
     return claim ? AsIndex(StoredKeys(*claim, shared_host)) : std::vector<String>{};
@@ -626,7 +626,7 @@ Result<kube::SharedInformer<T>> MakeInformer(kube::Manager& manager, const std::
         if (!(Claimant::Of(plain) < self)) continue;
         const Plan plan = PlanFor(plain, shared->settings, shared->CachedPolicyOf(workload->metadata.namespace_));
         if (!plan.claim) continue;
-        // One whose Service's name is taken cannot have an Ingress, and must not keep others from it.
+        // If its Service's name is taken, it cannot have an Ingress and must not block others.
         const Ptr<Service> service = shared->services.indexer().Get({workload->metadata.namespace_, plan.service->metadata.name});
         if (service != nullptr && !IsControlledBy(service->metadata, workload->metadata.uid)) continue;
         if (visit({Claimant::Of(plain), *plan.claim})) return true;
@@ -637,7 +637,7 @@ Result<kube::SharedInformer<T>> MakeInformer(kube::Manager& manager, const std::
   return informer;
 }
 
-// Of HTTPRoutes that are a workload's of this kind.
+// The workload of this kind that owns an HTTPRoute.
 template <typename T>
 std::vector<ObjectKey> OwnerOfRoute(const kube::DynamicObject& route) {
   for (const kube::meta::v1::OwnerReference& reference : route.metadata().owner_references) {
@@ -646,13 +646,13 @@ std::vector<ObjectKey> OwnerOfRoute(const kube::DynamicObject& route) {
   return {};
 }
 
-// An update of an Ingress or a route whose claims are as they were is no news for others: controllers write their status all the time.
+// Updates that leave the claims of an Ingress or route unchanged do not affect others: controllers write their status all the time.
 template <typename U>
 bool HoldsOtherwise(const kube::Change<U>& change) {
   return change.before == nullptr || change.object == nullptr || !HoldsTheSame(*change.before, *change.object);
 }
 
-// A workload, an Ingress or a route may have, or give back, what a workload asks for.
+// Watches the workloads, Ingresses and routes that may hold or release what a workload requests.
 template <typename T>
 void WatchRivals(kube::ControllerBuilder<T>& builder, const std::shared_ptr<KindExposer<T>>& exposer, kube::Manager& manager,
                  const Shared& shared) {
@@ -710,7 +710,7 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
   builder.For({.informer = LeanOptions(manager)})
       .template Owns<Service>({.informer = LeanOptions(manager)})
       .template Owns<Ingress>({.informer = LeanOptions(manager), .optional = true})
-      // An object of somebody else with a child's name: when it goes, the child can come.
+      // Another owner's object with a child's name: once it is deleted, the child can be created.
       .template Watches<Service>([exposer](const Service& s) { return exposer->ByChild(s.metadata); },
                                  {.informer = LeanOptions(manager), .name = "services by name"})
       .template Watches<Ingress>([exposer](const Ingress& i) { return exposer->ByChild(i.metadata); },

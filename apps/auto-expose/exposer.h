@@ -1,12 +1,11 @@
-// The controllers of auto-expose, one for each kind of workload that is exposed.
+// The controllers of auto-expose, one per kind of exposed workload.
 //
 //   Manager manager(client, options);
 //   if (Result<void> added = AddExposer(manager, {.settings = settings, .workers = 4}); !added) ...
 //   manager.Run(ctx);
 //
-// A pass over one workload: plan it (plan.h) under the policy of its namespace (policy.h); take the claim to its host, and leave the
-// Ingress out if another one has it (claims.h); apply the Service, and only if that is the workload's own, the Ingress or route; record
-// events.
+// One pass over a workload: plan it (plan.h) under its namespace's policy (policy.h); claim its host, and omit the Ingress if another
+// workload has it (claims.h); apply the Service and, only if the Service is the workload's own, the Ingress or route; record events.
 #pragma once
 
 #include <memory>
@@ -24,11 +23,11 @@ struct ExposerOptions {
   int workers = 4;
 };
 
-// Before Manager::Run.
+// Call it before Manager::Run.
 kube::Result<void> AddExposer(kube::Manager& manager, const ExposerOptions& options);
 
-// Looks at every workload once, changes nothing, and writes to `out` what would be done. Errors: those of listing workloads; what the
-// server refuses of one workload is written and goes on. Gives the number of workloads with something to do or to mend.
+// Plans every workload once, changes nothing, and writes to `out` what would be done. Returns the number of workloads with pending changes
+// or problems. Errors: those of listing workloads. What the API server refuses for one workload is written to `out`, and the run continues.
 kube::Result<int> DryRun(const kube::Context& ctx, const kube::Client& client, const Settings& settings, std::ostream& out);
 
 }  // namespace auto_expose

@@ -12,7 +12,7 @@ namespace {
 using kube::Result;
 using kube::Value;
 
-// The object was deleted, recreated or changed meanwhile, which its watch reports; or the role forbids the write.
+// The object was meanwhile deleted, recreated or changed, which its watch reports; or the role forbids the write.
 Result<void> Lenient(const kube::Error& error) {
   if (kube::IsNotFound(error) || kube::IsConflict(error) || kube::IsForbidden(error)) return {};
   return error;

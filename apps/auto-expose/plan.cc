@@ -18,12 +18,13 @@ using kube::core::v1::Service;
 using kube::networking::v1::Ingress;
 
 constexpr std::string_view kManagedBy = "app.kubernetes.io/managed-by";
-// Bounds of what a tenant's texts cost. A plan is computed several times for each change of a workload, also where all others wait for it.
+// Limits on the cost of a tenant's annotations. A plan is computed several times per change of a workload, even while all others wait for
+// it.
 constexpr std::size_t kMaxAnnotation = 4096;
 constexpr std::size_t kMaxIngressAnnotations = std::size_t{32} << 10;
 constexpr std::size_t kMostRefusedKeys = 8;  // that are named
 
-// The annotations of a workload, and what is wrong with them.
+// The annotations of a workload, and their problems.
 class Annotations {
  public:
   explicit Annotations(const kube::Map<String>& all) : all_(all) {}
@@ -100,7 +101,7 @@ std::string Fill(std::string_view text, const Workload& workload, const Settings
   return filled;
 }
 
-// Service selectors know labels only. Of an expression, the label that the pods have stands for it.
+// Service selectors support labels only. An expression is replaced by the pods' label.
 kube::Map<String> ServiceSelector(const Workload& workload) {
   kube::Map<String> labels;
   if (!workload.selector) return labels;

@@ -1,18 +1,18 @@
-// Which Service and which Ingress (or HTTPRoute) a workload should have. No cluster is needed for that: everything follows from the
-// workload, the settings and the annotations of its namespace.
+// Computes the Service and the Ingress (or HTTPRoute) of a workload. This needs no cluster: everything follows from the workload, the
+// settings and the annotations of its namespace.
 //
 //   Plan plan = PlanFor(WorkloadOf(deployment), settings, NamespacePolicy::Of(ns.metadata.annotations));
 //   if (plan.verdict == Plan::Verdict::kExpose) ... *plan.service, plan.url
 //
-// An annotation that cannot be understood leaves the children as they are (kKeep). One that asks for something that the policy refuses
-// (policy.h) removes what it asks for: a refused service type becomes ClusterIP, and any other refusal leaves the Ingress or route out.
-// Nothing is put in the place of a refused value: an Ingress without the annotation that asks for a password would be open to everybody.
+// An invalid annotation leaves the children as they are (kKeep). One that requests something that the policy refuses (policy.h) removes
+// what it requests: a refused service type becomes ClusterIP, and any other refusal omits the Ingress or route. A refused value is never
+// replaced: an Ingress without the annotation that requires a password would be open to every client.
 //
 // Annotations of a workload, all with the prefix "auto-expose.kubexx.dev/":
 //
 //   expose              "true", "false"
-//   port                the Service's ports, "PORT", "PORT:TARGET", several with commas between, each with "/UDP" where it is not TCP.
-//                       TARGET is a number or a name of a container's port; PORT may be such a name where there is no TARGET.
+//   port                the Service's ports, "PORT" or "PORT:TARGET", comma-separated, with "/UDP" for a protocol other than TCP. TARGET
+//                       is a number or the name of a container's port; PORT may be such a name if there is no TARGET.
 //   service-type        ClusterIP, NodePort, LoadBalancer
 //   session-affinity    None, ClientIP
 //   ingress             "none": a Service only
@@ -40,7 +40,7 @@ inline constexpr std::string_view kAnnotationPrefix = "auto-expose.kubexx.dev/";
 inline const kube::Gvk kHttpRoute{"gateway.networking.k8s.io", "v1", "HTTPRoute"};
 inline const kube::Gvr kHttpRoutes{"gateway.networking.k8s.io", "v1", "httproutes"};
 
-// What Deployments, StatefulSets and DaemonSets have in common. A copy costs a few reference counts.
+// The common part of Deployments, StatefulSets and DaemonSets. A copy costs a few reference counts.
 struct Workload {
   kube::Gvk gvk{};
   kube::meta::v1::ObjectMeta metadata{};
@@ -51,7 +51,7 @@ Workload WorkloadOf(const kube::apps::v1::Deployment& deployment);
 Workload WorkloadOf(const kube::apps::v1::StatefulSet& set);
 Workload WorkloadOf(const kube::apps::v1::DaemonSet& set);
 
-// Something that the workload's owner has to mend: becomes a Warning event.
+// A problem for the workload's owner to fix; reported as a Warning event.
 struct Problem {
   std::string reason{};   // NoPort, InvalidAnnotation, HostNotAllowed
   std::string message{};  // says what to do
@@ -61,55 +61,56 @@ struct Problem {
 
 // A host, and a path on it.
 struct Claim {
-  std::string host{};  // normal (see NormalHost); empty: any
+  std::string host{};  // normalized (see NormalHost); empty for any
   std::string path{};
-  // The operator gave it to the claimant's namespace: only a claim of exactly this host and path blocks it, no wildcard.
+  // The operator gave it to the claimant's namespace: only a claim of exactly this host and path blocks it, not a wildcard.
   bool in_zone = false;
-  // Of Ingresses and routes that people make by hand in other namespaces, these are not in the way.
+  // Decides which hand-made Ingresses and routes in other namespaces do not block it.
   Given given = Given::kNo;
   friend bool operator==(const Claim& a, const Claim& b) { return a.host == b.host && a.path == b.path; }
 };
 
 struct Plan {
   enum class Verdict : std::uint8_t {
-    kIgnore,  // of a namespace that this program does not look at: neither made nor taken away
-    kLeave,   // not to be exposed: what was made earlier goes
-    kKeep,    // cannot be understood: what was made earlier stays as it is
+    kIgnore,  // in a namespace that this program does not cover: children are neither made nor removed
+    kLeave,   // not exposed: existing children are deleted
+    kKeep,    // invalid annotations: existing children stay as they are
     kExpose,
   };
   Verdict verdict = Verdict::kLeave;
-  std::string why{};  // of kIgnore and kLeave, for logs: "annotation expose is false"
+  std::string why{};  // for kIgnore and kLeave, for logs: "annotation expose is false"
   std::vector<Problem> problems{};
 
-  // Of kExpose. At most one of `ingress` and `route`.
+  // For kExpose. At most one of `ingress` and `route` is set.
   std::optional<kube::core::v1::Service> service{};
   std::optional<kube::networking::v1::Ingress> ingress{};
   std::optional<kube::DynamicObject> route{};
-  // What the workload asks for, before the policy is asked; and what of it is left afterwards, which only one can have (claims.h).
+  // What the workload requests, before the policy applies; and the part that remains afterwards, which only one workload can have
+  // (claims.h).
   std::optional<Claim> wish{};
   std::optional<Claim> claim{};
-  // "https://web.shop.example.com/"; only a path where no host is known; empty without Ingress and route.
+  // "https://web.shop.example.com/"; only a path if the host is unknown; empty without Ingress and route.
   std::string url{};
 };
 
 Plan PlanFor(const Workload& workload, const Settings& settings, const NamespacePolicy& of_namespace = {});
 
-// Whether policy or a claim refused something for this reason.
+// Whether the policy or a claim refused something for this reason.
 bool IsRefused(const Plan& plan, std::string_view reason);
 bool IsHostRefusal(const Problem& problem);
 // Whether the workload would have its Ingress or route with another host.
 bool IsRefusedForHostOnly(const Plan& plan);
-// What to report if something is unknown that decides about Ingress and route, which stay as they are then: the annotations of Namespaces,
-// for a host that they may allow; or the Ingresses or HTTPRoutes of the cluster, and with them the hosts in use.
+// Report something unknown that decides about Ingress and route, which then stay as they are: the annotations of Namespaces, which may
+// allow the host; or the Ingresses or HTTPRoutes of the cluster, and with them the hosts in use.
 void LeaveHostUndecided(Plan& plan);
 void LeaveHostsUnknown(Plan& plan);
 
-// What the settings alone give to a workload: its host (empty without a domain), its path on a host, its TLS secret (empty: none).
+// What the settings alone give a workload: its host (empty without a domain), its path on a host, and its TLS secret (may be empty).
 std::string TemplateHost(const Workload& workload, const Settings& settings);
 std::string TemplatePath(const Workload& workload, const Settings& settings, std::string_view host);
 std::string TemplateSecret(const Workload& workload, const Settings& settings);
 
-// The name of the children. It is the workload's, unless a Service cannot have that name ("api.v2"): then one that is made from it.
+// The name of the children: the workload's, or one derived from it if a Service cannot have that name ("api.v2").
 std::string ChildName(std::string_view workload_name);
 
 }  // namespace auto_expose

@@ -1,5 +1,5 @@
-// What annotations of a workload may ask for. Whoever may edit a Deployment gets Services and Ingresses through auto-expose without having
-// rights to these, so every value that an annotation chooses is refused unless the operator allows it.
+// Decides what annotations of a workload may request. A user who may edit a Deployment gets Services and Ingresses through auto-expose
+// without permission for these, so every value that an annotation chooses is refused unless the operator allows it.
 //
 //   Policy policy(settings, "shop", NamespacePolicy::Of(ns->metadata.annotations));
 //   policy.AllowsHost("web.shop.example.com", template_host)
@@ -31,20 +31,20 @@ namespace auto_expose {
 // Annotation of a Namespace.
 inline constexpr std::string_view kAllowHostsAnnotation = "auto-expose.kubexx.dev/allow-hosts";
 
-// The type of paths that each ingress controller compares as it likes.
+// The path type that each ingress controller matches in its own way.
 inline constexpr std::string_view kImplementationSpecific = "ImplementationSpecific";
 
-// Labels with dots between, each at most 63 bytes, in lower case; "*." may come first. No port, no trailing dot, no Unicode.
+// Dot-separated labels of at most 63 bytes in lower case, optionally after "*.". No port, no trailing dot, no Unicode.
 bool IsHost(std::string_view host);
-// As claims compare hosts: in lower case, without a trailing dot.
+// The form in which claims compare hosts: lower case, without a trailing dot.
 std::string NormalHost(std::string_view host);
-// Whether some request could go to both: equal, or one is a wildcard that covers the other. A wildcard covers any number of labels, as in
-// the Gateway API and nginx. The empty host (any) overlaps only with itself: rules with a host go before it.
+// Whether a request could match both: they are equal, or one is a wildcard that covers the other. A wildcard covers any number of labels,
+// as in the Gateway API and nginx. The empty host (any) overlaps only with itself: rules with a host take precedence.
 bool HostsOverlap(std::string_view a, std::string_view b);
-// "*" stands for any text.
+// "*" matches any text.
 bool GlobMatches(std::string_view glob, std::string_view text);
-// Letters, digits and -._~ between slashes, no segment "." or "..", at most 1024 bytes: nothing that an ingress controller could take for
-// an expression, an escape or a piece of its configuration.
+// Letters, digits and -._~ between slashes, no segment "." or "..", at most 1024 bytes: nothing that an ingress controller could treat as
+// an expression, an escape or a part of its configuration.
 bool IsSafePath(std::string_view path);
 
 // "shop.example.com"   this host
@@ -61,24 +61,26 @@ class HostPattern {
  private:
   enum class Kind : std::uint8_t { kExact, kBelow, kBelowOrWildcard };
   Kind kind_ = Kind::kExact;
-  std::string domain_{};  // of the other kinds empty for any
+  std::string domain_{};  // empty for any; unused for kExact
 };
 
-// What a Namespace object says about the workloads in it.
+// What a Namespace object allows its workloads.
 struct NamespacePolicy {
   std::vector<HostPattern> hosts{};
-  std::vector<std::string> bad{};  // patterns that make no sense, with the reason
+  std::vector<std::string> bad{};  // invalid patterns, with the reason
   static NamespacePolicy Of(const kube::Map<kube::String>& annotations);
 };
 
 // The one host that all workloads share, if the template has neither {name} nor {namespace}; empty without a domain.
 std::optional<std::string> SharedHost(const Settings& settings);
 
-// How far the operator gave a host to one namespace.
+// Whether the operator gave a host to this namespace alone.
 enum class Given : std::uint8_t {
   kNo,
-  kByPattern,  // a pattern of the Namespace's annotation matches it: objects with just this host hold it still, wildcards do not
-  kByName,     // it is in the zone, or the annotation names it in full: no object of another namespace holds it
+  // By a pattern of the Namespace's annotation: objects of other namespaces with exactly this host still hold it, wildcards do not.
+  kByPattern,
+  // It is in the zone, or the annotation names it in full: no object of another namespace holds it.
+  kByName,
 };
 
 class Policy {
@@ -87,11 +89,11 @@ class Policy {
 
   // `own`: the host that the template gives to the workload.
   bool AllowsHost(std::string_view host, std::string_view own) const;
-  // `own`: the path that the template gives to the workload. On a host that namespaces share, other paths stay below "/{namespace}/". For
-  // ingress controllers that compare texts, "/{namespace}" of type ImplementationSpecific would also be the beginning of
+  // `own`: the path that the template gives to the workload. On a host that namespaces share, other paths must be below "/{namespace}/".
+  // For ingress controllers that compare strings, "/{namespace}" of type ImplementationSpecific would also be a prefix of
   // "/{namespace}-b/x".
   bool AllowsPath(std::string_view host, std::string_view path, std::string_view type, std::string_view own) const;
-  // Whether host and path lie in what the operator gave to this namespace alone: its zone, or "/{namespace}/" on a shared host.
+  // Whether host and path are in what the operator gave to this namespace alone: its zone, or "/{namespace}/" on a shared host.
   bool InZone(std::string_view host, std::string_view path) const;
   Given GivenTo(std::string_view host, std::string_view path) const;
   bool AllowsClass(std::string_view name) const;
@@ -105,14 +107,14 @@ class Policy {
   std::string DescribeHosts() const;
 
  private:
-  // All namespaces have it.
+  // Whether all namespaces share it.
   bool IsShared(std::string_view host) const;
 
   const Settings& settings_;
   std::string ns_;
   NamespacePolicy of_namespace_;
   std::vector<HostPattern> hosts_{};
-  std::string zones_{};  // what all zones are below: "example.com"; empty: there are none
+  std::string zones_{};  // parent of all zones: "example.com"; empty if there are none
   std::string zone_{};   // of this namespace
   std::optional<std::string> shared_{};
 };

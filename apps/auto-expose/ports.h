@@ -1,4 +1,4 @@
-// The ports of a Service: those that containers declare, or those that the annotation `port` names.
+// The ports of a Service: those that the containers declare, or those that the annotation `port` names.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace auto_expose {
 
-// A port of a container, without what is declared twice.
+// A port of a container, without duplicates.
 struct DeclaredPort {
   std::string name{};  // may be empty
   std::string protocol = "TCP";
   std::int32_t number = 0;
 };
 
-// A workload with more declared ports gets no Service for all of them. The API server has no limit of its own, and there is room for
-// 100,000 in a Deployment.
+// A workload that declares more ports gets no Service for all of them. The API server has no limit of its own, and a Deployment has room
+// for 100,000.
 inline constexpr std::size_t kMaxPorts = 1000;
 
-// The first ones; kMaxPorts + 1 stand for more.
+// At most kMaxPorts + 1 ports; that many mean that there are too many.
 std::vector<DeclaredPort> DeclaredPorts(const kube::core::v1::PodSpec& pods);
 kube::List<kube::core::v1::ServicePort> ServicePorts(const std::vector<DeclaredPort>& declared);
 
-// "8080", "http", "80:8080", "80:http", "53:53/UDP", several with commas between. Errors: kInvalid, naming the part.
+// "8080", "http", "80:8080", "80:http", "53:53/UDP", comma-separated. Errors: kInvalid, naming the part.
 kube::Result<kube::List<kube::core::v1::ServicePort>> ParsePorts(std::string_view text, const std::vector<DeclaredPort>& declared);
 
 }  // namespace auto_expose

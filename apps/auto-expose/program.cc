@@ -53,7 +53,7 @@ int Fail(const Streams& io, const std::string& message, int code) {
   return code;
 }
 
-// The workloads of all files, and what else is there that decides about them.
+// The workloads of all files, and the other objects that affect them.
 struct Manifests {
   std::vector<Workload> workloads{};
   std::map<kube::String, NamespacePolicy> namespaces{};
@@ -61,7 +61,7 @@ struct Manifests {
 };
 
 void PrintPlan(const Workload& workload, const Plan& plan, const Streams& io, int& problems) {
-  // No server has validated the names of a manifest.
+  // No API server has validated the names in a manifest.
   const std::string name = kube::Printable(Claimant::Of(workload).ToString());
   for (const Problem& problem : plan.problems) {
     io.err << name << ": " << problem.reason << ": " << kube::Printable(problem.message) << "\n";
@@ -77,7 +77,7 @@ void PrintPlan(const Workload& workload, const Plan& plan, const Streams& io, in
   if (!plan.url.empty()) io.err << name << ": " << kube::Printable(plan.url) << "\n";
 }
 
-// As if all that the files have were in one cluster, and nothing else.
+// Plans as if the files were all of a cluster's objects.
 int PrintPlans(const Manifests& manifests, const Settings& settings, const Streams& io) {
   std::vector<Plan> plans;
   std::vector<ClaimBoard::Rival> rivals;
@@ -170,7 +170,7 @@ int RunPlan(const std::vector<std::string>& files, const Settings& settings, con
   return PrintPlans(manifests, settings, io) == 0 ? 0 : 1;
 }
 
-// The namespace that this program runs in, where it runs in a pod.
+// The namespace that this program runs in, if it runs in a pod.
 std::optional<std::string> OwnNamespace() {
   std::ifstream in("/var/run/secrets/kubernetes.io/serviceaccount/namespace");
   std::string ns;
@@ -199,7 +199,7 @@ int RunProgram(const std::vector<std::string>& arguments, const std::optional<st
   const Result<kube::Client> client = manager_flags.NewClient();
   if (!client) return manager_flags.Fail(client.error());
   if (const std::optional<std::string> own = OwnNamespace()) flags.settings.excluded_namespaces.push_back(*own);
-  // Roles are printed elsewhere, but for a program that runs where its account is.
+  // Roles are printed outside of the cluster, except by a program that runs under its account.
   const kube::ManagerOptions& options = manager_flags.options;
   if (const auto& rbac = options.print_manifests ? options.print_manifests : options.print_rbac)
     flags.settings.excluded_namespaces.push_back(rbac->service_account_namespace);

@@ -1,4 +1,4 @@
-// auto-expose as a program: its commands, flags and exit codes. Apart from main.cc so that tests can call it.
+// The auto-expose program: its commands, flags and exit codes. Separate from main.cc so that tests can call it.
 #pragma once
 
 #include <iosfwd>
@@ -14,7 +14,7 @@ struct Streams {
   std::ostream& err;
 };
 
-// 0, 1 where something failed, 2 for arguments that make no sense. `environment`: "NAME=value" each; without it, the process's.
+// Returns 0, 1 after a failure, or 2 for invalid arguments. `environment`: "NAME=value" each; unset for that of the process.
 int RunProgram(const std::vector<std::string>& arguments, const std::optional<std::vector<std::string>>& environment, Streams io);
 
 }  // namespace auto_expose

@@ -21,7 +21,7 @@ using kube::Value;
 
 // Limit on the metadata of one child. The API server accepts objects of about 1.5 MiB.
 constexpr std::size_t kMaxMetadata = std::size_t{4} << 20;
-constexpr int kReadsAtOnce = 8;  // each may take that much
+constexpr int kReadsAtOnce = 8;  // concurrent reads, each of up to that size
 
 // The list that has the hosts: a child of "f:spec" in managedFields.
 std::string_view HostList(const kube::Gvr& gvr) { return gvr.resource == kHttpRoutes.resource ? "f:hostnames" : "f:rules"; }
@@ -38,8 +38,8 @@ bool IsContested(const Seed& seed, const VisitHolders& holders, const ClaimBoard
   return contested;
 }
 
-// Reads one child, so that its namespace cannot make the answer long. A tenant may be able to edit his children: one whose metadata cannot
-// be parsed, or is too large, counts as edited, and must not fail the seeds of others.
+// Reads one child, so that its namespace cannot make the response long. A tenant may be able to edit their children: one whose metadata
+// cannot be parsed or is too large counts as edited, and must not make other seeds fail.
 Result<Evidence> ReadEvidence(const kube::Context& ctx, const kube::Client& client, const Seed& seed) {
   const Result<kube::List<Value>> items =
       ListJson(ctx, client, seed.gvr, seed.key.ns, {.name = seed.key.name, .metadata_only = true, .max_bytes = kMaxMetadata});
@@ -83,7 +83,7 @@ Evidence EvidenceOf(const Value& child, const kube::Gvr& gvr, const Claim& claim
     if (entry["manager"].string_value() != kFieldManager || !entry["subresource"].string_value().empty()) continue;
     const Value& hosts = entry["fieldsV1"]["f:spec"][HostList(gvr)];
     if (!hosts.is_object()) continue;
-    // An atomic list belongs to one manager as a whole. Of a set each value does: "v:" and the value as JSON.
+    // An atomic list belongs to one manager as a whole. In a set, each value does: "v:" and the value as JSON.
     if (hosts.object().empty()) return Evidence::kWritten;
     for (const auto& field : hosts.object()) {
       if (!field.key.view().starts_with("v:")) continue;
@@ -96,7 +96,7 @@ Evidence EvidenceOf(const Value& child, const kube::Gvr& gvr, const Claim& claim
 
 Result<void> PutSeeds(const kube::Context& ctx, const kube::Client& client, const std::vector<Seed>& seeds, const VisitHolders& holders,
                       ClaimBoard& board, bool known) {
-  // Whether a seed is contested, by all of the seed that Conflict depends on: namespace, host, path, in_zone.
+  // Whether a seed is contested, keyed by everything that Conflict depends on: namespace, host, path, in_zone.
   std::map<std::tuple<kube::String, std::string, std::string, bool>, bool> contested;
   std::vector<Evidence> evidence(seeds.size(), Evidence::kSeeded);
   std::vector<std::size_t> to_read;
@@ -110,7 +110,7 @@ Result<void> PutSeeds(const kube::Context& ctx, const kube::Client& client, cons
     if (is_new) known_to_be->second = IsContested(seed, holders, board);
     if (known_to_be->second) to_read.push_back(i);
   }
-  // One wildcard may contest every seed, and no workload is exposed before all seeds are judged.
+  // One wildcard may contest every seed, and no workload is exposed until all seeds are weighed.
   auto reading = ctx.WithCancel();
   kube::Mutex mu;
   std::optional<kube::Error> failure;

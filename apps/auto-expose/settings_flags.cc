@@ -22,7 +22,7 @@ std::string Not(const std::string& value) { return ", not \"" + value + "\""; }
 
 using Check = std::function<Result<void>(const std::string& value)>;
 
-// A template becomes a name when its places are filled: "a" stands for what comes there.
+// Fills the placeholders of a template to check it as a name: "a" stands for any value.
 Check NameTemplate(Result<void> (*validate)(std::string_view)) {
   return [validate](const std::string& value) -> Result<void> {
     std::string filled = value;

@@ -1,4 +1,4 @@
-// The flags of auto-expose's own; those that all controllers have are kube::ManagerFlags.
+// The flags specific to auto-expose. Those common to all controllers are in kube::ManagerFlags.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct ProgramFlags {
 
 // Adds a flag for each setting to those that all controllers have.
 void AddFlags(kube::ManagerFlags& flags, ProgramFlags& to);
-// Parses with these flags and checks what belongs together. Errors: as ManagerFlags::Parse; `manager` and `flags` are as before then.
+// Parses with these flags and checks combinations. Errors: as ManagerFlags::Parse; `manager` and `flags` are unchanged then.
 kube::Result<void> ParseFlags(kube::ManagerFlags& manager, const std::vector<std::string>& arguments, ProgramFlags& flags);
 
 }  // namespace auto_expose

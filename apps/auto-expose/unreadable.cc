@@ -12,9 +12,9 @@ namespace {
 using kube::Result;
 
 constexpr std::size_t kMostOfNamespace = 8, kMost = 64;
-constexpr std::size_t kMostListed = 1000;  // as many as a cache knows
+constexpr std::size_t kMostListed = 1000;  // as many as a cache reports
 
-// Names of Kubernetes that need no escaping in a URL. Others cannot be asked for.
+// Kubernetes names that need no escaping in a URL. Others cannot be requested.
 bool IsPlain(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(),
                                       [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; });
@@ -22,7 +22,7 @@ bool IsPlain(std::string_view name) {
 
 }  // namespace
 
-// By a list: permission to watch is permission to list.
+// With a list: permission to watch implies permission to list.
 Result<UnreadableHolders::Known> UnreadableHolders::Ask(const kube::Context& ctx, const kube::Client& client, const Source& source,
                                                         const kube::UndecodableObject& object) {
   Known known{.uid = object.uid, .resource_version = object.resource_version, .gvr = source.gvr};

@@ -1,7 +1,7 @@
-// The hosts of Ingresses and HTTPRoutes that a cache cannot decode, and of which it has no earlier version. Such objects are in no index,
-// and hold their hosts all the same: their JSON is read from the server, and hosts and paths taken from it, whatever shape the rest has.
+// The hosts of Ingresses and HTTPRoutes that a cache cannot decode and has no earlier version of. Such objects are in no index, but they
+// hold their hosts: their JSON is read from the API server, and hosts and paths are extracted whatever the shape of the rest.
 //
-// An object whose JSON cannot be read either holds nothing. Otherwise one object of one tenant would stop all grants.
+// An object whose JSON cannot be read either holds nothing. Otherwise one object of one tenant would block all grants.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@
 
 namespace auto_expose {
 
-// Thread safety: all functions from any thread.
-// Cost: one request for each version of such an object; at most eight objects of a namespace and 64 in all count.
+// Thread safety: all functions may be called from any thread.
+// Cost: one request per version of such an object; at most eight objects per namespace and 64 in total count.
 class UnreadableHolders {
  public:
   struct Source {
@@ -29,11 +29,11 @@ class UnreadableHolders {
     const kube::internal::Store& store;
     std::function<std::vector<Claim>(const kube::Value& object)> claims{};
   };
-  // Reads the objects that are undecodable now. Errors: those of the requests.
+  // Reads the objects that are currently undecodable. Errors: those of the requests.
   kube::Result<void> Refresh(const kube::Context& ctx, const kube::Client& client, const std::vector<Source>& sources);
-  // Those whose hosts overlap with the claim's, one entry for each of their claims. As of the last Refresh.
+  // Returns the holders whose hosts overlap with the claim's, one entry per claim, as of the last Refresh.
   std::vector<ClaimBoard::Holder> HoldersOf(const Claim& claim) const;
-  // What workloads hold by such children of this kind. Patterns of a Namespace's annotation do not count.
+  // The seeds of workloads with such children of this kind. Patterns of a Namespace's annotation do not count.
   std::vector<Seed> Seeds(const kube::Gvr& gvr, const Settings& settings) const;
 
  private:
@@ -46,7 +46,7 @@ class UnreadableHolders {
     kube::String controller{};
     std::vector<Claim> claims{};
   };
-  // What the server says of the object; nothing if it does not exist any more.
+  // Reads the object from the API server; returns nothing if it no longer exists.
   static kube::Result<Known> Ask(const kube::Context& ctx, const kube::Client& client, const Source& source,
                                  const kube::UndecodableObject& object);
   using Objects = std::map<std::pair<std::string, kube::ObjectKey>, Known>;  // by kind and key

@@ -1,4 +1,4 @@
-// kubexx apiserver: the embedded API server as a program.
+// kubexx apiserver: runs the embedded API server as a program.
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 using apiserver::ApiServer;
 using apiserver::ApiServerOptions;
 
-// Pods that answer without running: enough to try clients of logs, exec, attach and port-forward.
+// Pods that answer without running, to try clients of logs, exec, attach and port-forward.
 apiserver::PodHandlers EchoPods() {
   apiserver::PodHandlers pods;
   pods.log = [](const Context& ctx, const apiserver::PodLogRequest& request,
@@ -68,7 +68,7 @@ Result<std::string> ReadFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail();
-  // A folder opens, and its first read throws inside of the iterator; peek() only sets a bit.
+  // Opening a directory succeeds, and its first read throws inside the iterator; peek() only sets a bit.
   file.peek();
   if (file.bad()) return fail();
   file.clear();

@@ -22,8 +22,8 @@ namespace kube::app {
 
 enum class ExitCode : int {
   kOk = 0,
-  kFailure = 1,  // bad input, or differences where the command looks for them
-  kUsage = 2,    // the command line makes no sense
+  kFailure = 1,  // bad input, or differences in a command that compares
+  kUsage = 2,    // invalid command line
 };
 
 struct Streams {
@@ -31,7 +31,7 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   bool out_is_terminal = false;
-  bool can_ask = false;  // a person reads `err` and answers at `in`
+  bool can_ask = false;  // a person reads `err` and answers on `in`
 };
 
 struct CommandInfo {

@@ -1,4 +1,4 @@
-// kubexx control-plane: a real Kubernetes control plane for a person, until Ctrl-C.
+// kubexx control-plane: runs a real Kubernetes control plane until Ctrl-C.
 #include <ostream>
 
 #include "base/secret_file.h"
@@ -62,7 +62,7 @@ class ControlPlaneCommand final : public Command {
   }
 
  private:
-  // Until the signal, or until a part ends that nobody told to.
+  // Waits for the signal, or until a part ends unexpectedly.
   static ExitCode Watch(const Context& ctx, const ControlPlane& plane, Streams& io) {
     using Part = ControlPlane::Part;
     std::vector<Part> parts;

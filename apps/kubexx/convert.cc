@@ -20,7 +20,7 @@
 namespace kube::app {
 namespace {
 
-// As much as the YAML reader takes.
+// The YAML reader's limit.
 constexpr std::size_t kMostBytes = kMaxYamlBytes;
 
 constexpr std::string_view kDescription =
@@ -208,7 +208,7 @@ class ConvertCommand final : public Command {
 
   // ---- Comparing ----
 
-  using Identity = std::tuple<Gvk, ObjectKey, std::size_t>;  // the last: how many of the same name came before
+  using Identity = std::tuple<Gvk, ObjectKey, std::size_t>;  // the last: number of earlier objects with the same name
 
   static void Collect(const std::vector<ReadObject>& objects, std::map<Identity, const ReadObject*>& out) {
     for (const ReadObject& object : objects) {

@@ -1,4 +1,4 @@
-// kubexx crd compat: what a new definition breaks.
+// kubexx crd compat: reports what a new definition breaks.
 #include <algorithm>
 #include <ostream>
 
@@ -68,7 +68,7 @@ class CrdCompatCommand final : public Command {
   std::vector<Row> rows_;
 
   void Compare(const std::vector<CrdSource>& old, const std::vector<CrdSource>& next) {
-    // One each: they are meant, even if a name changed.
+    // One definition each: compare them even if the name changed.
     const bool pair = old.size() == 1 && next.size() == 1;
     auto other = [&](const std::vector<CrdSource>& all, const CrdSource& of) -> const CrdSource* {
       if (pair) return &all[0];

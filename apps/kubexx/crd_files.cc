@@ -32,7 +32,7 @@ Result<std::string> ReadInput(const std::string& file, Streams& io) {
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) return fail();
-  in.peek();  // a folder opens, and cannot be read
+  in.peek();  // opening a directory succeeds, reading it fails
   if (in.bad()) return fail();
   in.clear();
   return std::string(std::istreambuf_iterator<char>(in), {});

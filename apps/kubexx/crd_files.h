@@ -1,4 +1,4 @@
-// Reading for the commands about CustomResourceDefinitions.
+// Input of the commands for CustomResourceDefinitions.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace kube::app {
 
-// A file; "-" is standard input. Errors name it.
+// Reads a file; "-" is standard input. Errors name it.
 Result<std::string> ReadInput(const std::string& file, Streams& io);
 
-// Definitions of a file, a folder, standard input ("-"), or with "cluster:NAME" of the cluster that `cluster` finds.
+// Loads definitions from a file, a directory, standard input ("-"), or with "cluster:NAME" from the cluster that `cluster` selects.
 Result<std::vector<CrdSource>> LoadCrds(const std::string& from, const LoadOptions& cluster, Streams& io);
 
 }  // namespace kube::app

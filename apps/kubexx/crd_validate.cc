@@ -1,4 +1,4 @@
-// kubexx crd validate: checks custom resources as a server would, without one.
+// kubexx crd validate: validates custom resources like an API server, without a server.
 #include <ostream>
 
 #include "command.h"
@@ -24,11 +24,11 @@ constexpr std::string_view kDescription =
     "CEL rules (x-kubernetes-validations) are not evaluated; the last line says how many. The exit code is 1 if an\n"
     "object is invalid.";
 
-// An object, and where it is.
+// An object and its location.
 struct Input {
   Value value;
   std::string where;
-  std::vector<std::string> problems;  // of its text
+  std::vector<std::string> problems;  // found in its text
 
   std::string Name() const {
     const std::string ns = value["metadata"]["namespace"].string_value().str();

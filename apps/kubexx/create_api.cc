@@ -1,4 +1,4 @@
-// kubexx create api: a kind and its controller in a project.
+// kubexx create api: adds a kind and its controller to a project.
 #include <ostream>
 
 #include "command.h"

@@ -1,4 +1,4 @@
-// kubexx create webhook: admission and conversion webhooks in a project.
+// kubexx create webhook: adds admission and conversion webhooks to a project.
 #include <ostream>
 
 #include "command.h"

@@ -1,4 +1,4 @@
-// kubexx generate types: headers of types from the definitions of others.
+// kubexx generate types: writes headers of types from foreign definitions.
 #include <algorithm>
 #include <filesystem>
 #include <ostream>

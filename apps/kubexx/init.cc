@@ -1,4 +1,4 @@
-// kubexx init: an empty project.
+// kubexx init: creates an empty project.
 #include <filesystem>
 #include <ostream>
 

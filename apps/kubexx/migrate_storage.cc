@@ -47,7 +47,7 @@ Result<StorageMigrationProgress> ReadProgress(const std::string& file) {
                                   .objects = static_cast<std::uint64_t>(read["objects"].int_value())};
 }
 
-// As a whole or not at all.
+// Writes the whole file or nothing.
 bool WriteProgress(const std::string& file, const StorageMigrationProgress& progress) {
   const std::string temporary = file + ".new";
   std::ofstream out(temporary, std::ios::binary | std::ios::trunc);

@@ -17,14 +17,14 @@ constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kStrictPrefix = "strict decoding error: ";
 constexpr int kMostNestedLists = 32;
 
-// One object that has not been looked into. Exactly one of `json`, `protobuf` and `yaml` is set.
+// An object that has not been decoded. Exactly one of `json`, `protobuf` and `yaml` is set.
 struct Raw {
   std::string_view json;
   std::string_view protobuf;
   const YamlDocument* yaml = nullptr;
 };
 
-// The JSON values of a text, one after the other; nullopt where it is not made of objects and lists only.
+// The JSON values of a text, in order; nullopt if it is not made of objects and lists only.
 std::optional<std::vector<std::string_view>> SplitJson(std::string_view text) {
   std::vector<std::string_view> values;
   for (std::size_t i = text.find_first_not_of(kSpace); i < text.size(); i = text.find_first_not_of(kSpace, i)) {
@@ -59,7 +59,7 @@ class Reader {
 
   void Run(std::string_view bytes) {
     if (HasProtobufEnvelope(bytes)) {
-      // etcdctl puts a line feed behind the value.
+      // etcdctl appends a line feed to the value.
       if (bytes.back() == '\n' && !ParseProtobufEnvelope(bytes) && ParseProtobufEnvelope(bytes.substr(0, bytes.size() - 1))) {
         bytes.remove_suffix(1);
       }
@@ -76,12 +76,12 @@ class Reader {
   const TypeRegistry& registry_;
   ReadResult& out_;
 
-  // False where the text is better read as YAML.
+  // Returns false if the text should be read as YAML.
   bool RunJson(std::string_view text) {
     if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
     auto values = SplitJson(text);
     if (!values || values->empty()) return false;
-    // YAML may start with a brace, too.
+    // YAML may start with a brace too.
     if (values->size() == 1 && !ParseJson(values->front()) && ReadYaml(text)) return false;
     for (std::size_t i = 0; i < values->size(); ++i) Top({.json = (*values)[i]}, i, values->size());
     return true;
@@ -139,7 +139,7 @@ class Reader {
     }
     if (!value.is_object()) return Fail(where, "a Kubernetes object is needed, not a " + std::string(value.kind_name()));
     Result<DynamicObject> dynamic = DynamicObject::FromValue(value);
-    // What is wrong with the metadata is said below, with its path.
+    // Problems of the metadata are reported below, with their path.
     DynamicObject view(value);
     if (view.api_version().empty() || view.kind().empty()) {
       return Fail(where, std::string("the object has no ") + (view.kind().empty() ? "kind" : "apiVersion"));
@@ -192,7 +192,7 @@ class Reader {
     return ReadItems(out, depth);
   }
 
-  // A v1 List has items of any kind: each is read as what it is, and put back as JSON.
+  // A v1 List has items of any kind: each is decoded by its kind and put back as JSON.
   bool ReadItems(ReadObject& out, int depth) {
     if (&out.typed.type() != &meta::v1::List::kType) return true;
     out.is_mixed_list = true;

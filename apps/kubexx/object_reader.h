@@ -18,8 +18,8 @@ struct ReadObject {
   Gvk gvk;
   ObjectKey key;
   AnyObject typed;                // empty for a kind without a table
-  Value dynamic;                  // what it is then
-  std::vector<ReadObject> items;  // of a v1 List: what `typed` holds as JSON
+  Value dynamic;                  // the object without a table
+  std::vector<ReadObject> items;  // for a v1 List: what `typed` holds as JSON
   bool is_mixed_list = false;     // a v1 List
 
   // "apps/v1 Deployment default/web"
@@ -28,11 +28,11 @@ struct ReadObject {
 
 struct ReadResult {
   std::vector<ReadObject> objects;
-  std::vector<std::string> problems;  // each with its place; there is no output where there are any
-  std::vector<std::string> notes;     // what the user should know all the same
+  std::vector<std::string> problems;  // each with its place; if there are any, there is no output
+  std::vector<std::string> notes;     // information for the user
 };
 
-// `file`: the name for messages. `strict`: unknown and duplicate fields are problems, all of them.
+// `file` is the name for messages. With `strict`, every unknown and every duplicate field is a problem.
 ReadResult ReadObjects(std::string_view file, std::string_view bytes, bool strict, const TypeRegistry& registry);
 
 // The object as JSON.

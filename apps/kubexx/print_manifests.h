@@ -1,4 +1,4 @@
-// Runs a program of kubexx for what it prints with --print-manifests.
+// Runs a kubexx program with --print-manifests and captures its output.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace kube::app {
 
-// `program`: a path, or a name that $PATH has. Its errors go to this process's standard error.
-// Blocking: until the program ends; `timeout` at most, then it is killed: one that does not know the flag may run indefinitely.
+// `program` is a path, or a name in $PATH. Its errors go to this process's standard error. Blocking: until the program ends, or is killed
+// after `timeout`: a program that does not support the flag may run indefinitely.
 Result<std::string> PrintManifests(const std::string& program, const std::vector<std::string>& arguments,
                                    std::chrono::nanoseconds timeout = std::chrono::seconds(60));
 

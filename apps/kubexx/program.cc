@@ -1,4 +1,4 @@
-// Finds the command that is meant, and prints help.
+// Finds the requested command and prints help.
 #include <algorithm>
 #include <ostream>
 
@@ -45,7 +45,7 @@ Command* Find(const std::vector<std::unique_ptr<Command>>& commands, std::string
   return found == commands.end() ? nullptr : found->get();
 }
 
-// Finds a command of two words, and takes the second one off `rest`, or `name`.
+// Finds a command of two words, and removes the second one from `rest`, or `name`.
 Command* Find(const std::vector<std::unique_ptr<Command>>& commands, std::string& name, std::vector<std::string>& rest) {
   Command* const single = Find(commands, name);
   if (rest.empty() || rest[0].starts_with('-')) return single;

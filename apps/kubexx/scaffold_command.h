@@ -1,4 +1,4 @@
-// What the commands that scaffold have in common: where they write, what they ask, how they report.
+// The common part of the scaffolding commands: the target directory, questions and reports.
 #pragma once
 
 #include <functional>
@@ -20,24 +20,24 @@ struct ScaffoldTarget {
   void AddFlags(FlagSet& flags);
 };
 
-// --external-api-path and what belongs to it.
+// --external-api-path and its companion flags.
 struct ExternalFlags {
   scaffold::ExternalOptions options;
 
   void AddFlags(FlagSet& flags);
-  // Nothing without --external-api-path. Errors: those of FindExternalKind.
+  // Unset without --external-api-path. Errors: those of FindExternalKind.
   Result<std::optional<scaffold::ExternalKind>> Find(const std::string& folder, const std::optional<std::string>& group,
                                                      const std::string& version, const std::string& kind) const;
 };
 
-// Flags of kubebuilder that do nothing here. A command line that has them works, and a line says why they have no effect, or what to use
-// instead of one without which it makes no sense.
+// kubebuilder flags without a function here. They are accepted, and a message says why they have no effect; a flag that would change the
+// meaning of the command line is refused, and the message names the alternative.
 class ForeignFlags {
  public:
-  // `value`: as in the help; empty for a flag that needs none. `why`: "has no effect: " in front.
+  // `value` is shown in the help; empty for a flag without a value. `why` follows "has no effect: ".
   void Ignore(FlagSet& flags, std::string_view name, std::string_view value, std::string why);
   void Refuse(FlagSet& flags, std::string_view name, std::string_view value, std::string instead);
-  // Prints what has no effect. False after the message about a flag that is refused.
+  // Prints the flags without effect. Returns false after the message about a refused flag.
   bool Check(std::string_view who, Streams& io) const;
 
  private:
@@ -45,11 +45,11 @@ class ForeignFlags {
   std::string refused_;
 };
 
-// Asks until `check` accepts the answer; an empty answer is `fallback`. False without a terminal or an answer.
+// Asks until `check` accepts the answer. An empty answer means `fallback`. Returns false without a terminal or an answer.
 bool Ask(Streams& io, std::string_view question, std::string_view fallback, const std::function<Result<void>(const std::string&)>& check,
          std::string& answer);
 
-// Writes the files, or says with --dry-run which ones. `who` is the command: "kubexx init".
+// Writes the files, or with --dry-run prints their names. `who` is the command: "kubexx init".
 ExitCode WriteScaffold(const ScaffoldTarget& target, const scaffold::Scaffold& made, std::string_view who, Streams& io);
 
 ExitCode ScaffoldUsage(Streams& io, std::string_view who, std::string_view message);

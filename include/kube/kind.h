@@ -1,4 +1,4 @@
-// What the header of a kind of your own includes: the field types, ObjectMeta, and the macros of kube/value/table.h.
+// Included by headers of custom kinds: the field types, ObjectMeta, and the macros of kube/value/table.h.
 #pragma once
 
 #include "kube/meta/v1.h"

@@ -1,10 +1,10 @@
-// All that programs use of kubexx, controllers included, except the kinds of the API: what small programs include. Not here: servers of
-// one's own (kube/serve), transports (kube/transport), what tests need (kube/testing, kube/apiserver).
+// Everything that small programs need, including controllers, but without the API kinds. Not included: building servers (kube/serve),
+// transports (kube/transport), and testing (kube/testing, kube/apiserver).
 //
 //   #include <kube/kube.h>
 //   #include <kube/api/apps/v1.h>      // one header per group and version, as needed
 //
-// Larger programs include the headers that they use, and compile faster.
+// Larger programs include individual headers and compile faster.
 #pragma once
 
 #include "kube/base/backoff.h"

@@ -1,6 +1,6 @@
 // The version of kubexx that a program is compiled against.
 //
-// Versions follow semantic versioning. While the major number is 0, a new minor number may change the API.
+// Follows semantic versioning. While the major version is 0, a new minor version may change the API.
 #pragma once
 
 #define KUBE_VERSION_MAJOR 0

@@ -13,7 +13,7 @@
 
 namespace kube::apiserver {
 
-// The roles and bindings as objects, aggregated roles with their rules. Parsed anew each time.
+// The roles and bindings as objects, aggregated roles with their rules. Parsed again in each call.
 std::vector<Value> BootstrapPolicy();
 
 // Thread safety: all functions may be called from any thread.

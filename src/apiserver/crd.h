@@ -15,7 +15,7 @@
 namespace kube::apiserver {
 
 inline constexpr std::string_view kCrdStorage = "apiextensions.k8s.io/customresourcedefinitions";
-// What holds a CRD until its objects are gone.
+// The finalizer that keeps a CRD until its objects are deleted.
 inline constexpr std::string_view kCrdCleanup = "customresourcecleanup.apiextensions.k8s.io";
 
 // The resources of a CRD, one per served version.

@@ -1,10 +1,10 @@
-// What a server says of itself: discovery in both forms, and its version.
+// Discovery documents in both forms, and the server's version.
 //
 //   /api                        ApiVersions            /apis                      ApiGroupList
 //   /apis/<group>               ApiGroup               /api/v1, /apis/<g>/<v>     ApiResourceList
 //   /api, /apis aggregated      GroupDiscoveryList     /version                   VersionInfo
 //
-// Pure functions of a set of resources; callers may keep the answers as long as they keep the set.
+// Pure functions of a set of resources; their results are valid as long as the set.
 #pragma once
 
 #include <string>
@@ -29,12 +29,12 @@ Value ApiResourceList(const Resources& resources, const ServedGroup& group, cons
 
 // An APIGroupDiscoveryList: core alone (`/api`) or all other groups (`/apis`). `version` of apidiscovery.k8s.io: "v2" or "v2beta1".
 Value GroupDiscoveryList(const Resources& resources, bool core, std::string_view version = "v2");
-// For If-None-Match: changes with the answer. Quoted.
+// For If-None-Match: a quoted hash of the answer.
 std::string ETagOf(std::string_view answer);
 
-// The Kubernetes release whose behaviour this server has: "1.36".
+// The Kubernetes release whose behaviour this server implements: "1.36".
 std::string_view KubernetesMinorVersion();
-// `v1.36.3+kubexx.0.1.0` and what else /version tells.
+// `v1.36.3+kubexx.0.1.0` and the other fields of /version.
 Value VersionInfo();
 
 // SHA-512 in upper-case hexadecimal digits, as the real server marks documents.

@@ -87,7 +87,7 @@ class FieldSet {
   // The text in the order in which a Go server writes it, which differs from that of a Value only among list items.
   std::string ToFieldsV1Text() const;
 
-  // Parents are not added. The empty path is nobody's.
+  // Adds the path without its parents. Ignores the empty path.
   void Insert(const FieldPath& path);
   bool Has(const FieldPath& path) const;
   bool HasMember(const PathElement& element) const;
@@ -101,7 +101,7 @@ class FieldSet {
   FieldSet Intersection(const FieldSet& other) const;
   // Paths of this set that are not in the other one. Children of a path in the other one stay.
   FieldSet Difference(const FieldSet& other) const;
-  // As Difference, and drops what is below each path of the other set as well.
+  // Like Difference, and also drops what is below each path of the other set.
   FieldSet RecursiveDifference(const FieldSet& other) const;
 
   // Members before children, each in order.

@@ -1,10 +1,9 @@
-// Lifecycle: what the controllers of a real cluster do when things go away. One background thread.
+// Lifecycle: namespace deletion and garbage collection, like the controllers of a real cluster. One background thread.
 //
-//   namespaces      a namespace that is being deleted loses its content, then its finalizer, then goes
-//   owner references   an object whose owners are all gone is deleted; foreground and orphan deletion
+//   namespaces         deletes the content of a terminating namespace, then its finalizer, then the namespace
+//   owner references   deletes objects whose owners are all deleted; foreground and orphan deletion
 //
-// All of it is level-triggered: each change of an object puts the objects that it may concern into a queue; looking at one again is
-// harmless.
+// All of it is level-triggered: each change of an object queues the objects that it may affect, and processing one again is harmless.
 #pragma once
 
 #include <chrono>
@@ -25,19 +24,19 @@ namespace kube::apiserver {
 
 class Lifecycle {
  public:
-  // Reacts to the changes of the core's store from now on.
+  // Starts to process the changes of the core's store.
   explicit Lifecycle(ApiCore& core);
   ~Lifecycle();
 
   void Start();
   void Stop();
-  // Everything it knew is gone.
+  // Discards all state.
   void Forget();
-  // Waits until nothing is left to do; false where that takes longer. For tests.
+  // Waits until nothing is left to do; returns false after the limit. For tests.
   bool WaitIdle(std::chrono::milliseconds limit);
 
  private:
-  // An object by where it is; its UID tells it from another one with the same name.
+  // The location of an object; the UID distinguishes it from another one with the same name.
   struct Place {
     std::string resource, ns, name, uid;
     auto operator<=>(const Place&) const = default;
@@ -62,7 +61,7 @@ class Lifecycle {
   std::deque<Place> queue_ KUBE_GUARDED_BY(mu_);
   std::set<Place> queued_ KUBE_GUARDED_BY(mu_);
   std::unordered_map<std::string, Place, kube::internal::KeyedHash> by_uid_ KUBE_GUARDED_BY(mu_);
-  std::map<std::string, std::set<Place>> dependents_ KUBE_GUARDED_BY(mu_);  // owner's UID -> who names it
+  std::map<std::string, std::set<Place>> dependents_ KUBE_GUARDED_BY(mu_);  // owner's UID -> its dependents
   std::optional<Thread> thread_;
 };
 

@@ -1,13 +1,13 @@
-// The field manager: who owns which field of an object, and server-side apply.
+// The field manager: field ownership of objects, and server-side apply.
 //
 //   FieldManagerTarget target{.schema = SchemaOf(apps::v1::Deployment::kType), .api_version = "apps/v1", .kind = "Deployment"};
 //   ManagerInfo who{.manager = "kubectl", .now = now};
 //   Value stored = UpdateManagedFields(target, live, updated, who);                     // after create, update, JSON/merge/strategic patch
 //   Result<Value> applied = ApplyConfiguration(target, live, config, who, force);       // PATCH application/apply-patch+yaml
 //
-// Both return the object with metadata.managedFields as a real server would store it. Objects go in as the server shows them: built-in
-// ones through their tables (Value -> struct -> Value, defaults set), custom ones pruned and defaulted. What ApplyConfiguration returns has
-// to go through the same once more; a list or map that lost its last member may be null in it.
+// Both return the object with metadata.managedFields as a real server would store it. Objects are passed in as the server returns them:
+// built-in ones through their tables (Value -> struct -> Value, defaults set), custom ones pruned and defaulted. The result of
+// ApplyConfiguration must go through the same once more; a list or map that lost its last member may be null in it.
 //
 // Thread safety: pure functions. Cost: a few walks over the objects, plus decoding and encoding all entries.
 #pragma once
@@ -41,7 +41,7 @@ class ResetFields {
   FieldSet set_;
 };
 
-// What the built-in resource resets; `subresource` is "", "status", ... Resources without own rules reset nothing.
+// What the built-in resource resets; `subresource` is "", "status", ... Resources without rules of their own reset nothing.
 ResetFields ResetFieldsOf(std::string_view group, std::string_view resource, std::string_view subresource);
 
 // An object in another version of its API.
@@ -49,7 +49,7 @@ struct VersionedObject {
   SchemaRef schema;
   Value object;
 };
-// Converts between versions of one kind. Nothing where the version is not served (any more); its managers are forgotten then.
+// Converts between versions of one kind. Returns nothing if the version is not served (any more); its managers are then dropped.
 using VersionConverter = std::function<std::optional<VersionedObject>(const Value& object, std::string_view api_version)>;
 
 struct FieldManagerTarget {
@@ -57,7 +57,7 @@ struct FieldManagerTarget {
   std::string api_version;  // "apps/v1"
   std::string kind;         // "Deployment"
   ResetFields reset_fields;
-  // Needed where a kind has several versions. Without it, entries of other versions are dropped.
+  // Needed if a kind has several versions. Without it, entries of other versions are dropped.
   VersionConverter convert;
 };
 
@@ -67,10 +67,10 @@ struct ManagerInfo {
   Time now;
 };
 
-// After a create (`live` is null), an update or a patch that is no apply. Takes managedFields of `updated` (as the request has them; of
-// `live` for subresources or where the request has none), and gives the changed fields to the manager. `[]` or `[{}]` there clears all
-// tracking; it starts again with the next apply. Never fails: an object that does not fit its schema loses its managedFields, as on a
-// real server.
+// For a create (`live` is null), an update or a patch that is not an apply. Starts from managedFields of `updated` (as in the request;
+// those of `live` for subresources or if the request has none), and assigns the changed fields to the manager. `[]` or `[{}]` there clears
+// all tracking, which starts again with the next apply. Never fails: an object that does not fit its schema loses its managedFields, as on
+// a real server.
 Value UpdateManagedFields(const FieldManagerTarget& target, const Value& live, Value updated, const ManagerInfo& who);
 
 // Server-side apply of `config` (as the request has it) to `live` (null: create). Errors, all of kind kApi:
@@ -80,11 +80,11 @@ Value UpdateManagedFields(const FieldManagerTarget& target, const Value& live, V
 Result<Value> ApplyConfiguration(const FieldManagerTarget& target, const Value& live, const Value& config, const ManagerInfo& who,
                                  bool force);
 
-// Last step before an update is stored: where it changes nothing but the times of managedFields, gives them back the old times, so that
-// the store sees that there is nothing to write.
+// The last step before an update is stored: if it changes only the times of managedFields, restores the old times, so that the store sees
+// no change.
 Value KeepTimestampsIfUnchanged(const Value& live, Value updated);
 
-// Errors: kInvalid, where managedFields cannot be understood (operation, apiVersion, fieldsType, fieldsV1).
+// Errors: kInvalid, if managedFields are invalid (operation, apiVersion, fieldsType, fieldsV1).
 Result<void> ValidateManagedFields(const Value& managed_fields);
 
 // ---- Scale ----
@@ -95,7 +95,7 @@ struct ScalePath {
 };
 // managedFields of a Scale object, from those of the object behind it.
 Result<Value> ManagedFieldsToScale(const Value& parent_entries, const std::vector<ScalePath>& paths);
-// And back, after the Scale was updated; `api_version` is that of the object behind it.
+// The reverse, after the Scale was updated; `api_version` is that of the object behind it.
 Result<Value> ManagedFieldsFromScale(const Value& parent_entries, const Value& scale_entries, const std::vector<ScalePath>& paths,
                                      std::string_view api_version);
 

@@ -1,11 +1,11 @@
-// The way of an object from a request into the store and back: decoding, canonical form, defaults, strategy, validation, conversion.
+// The path of an object from a request into the store and back: decoding, canonical form, defaults, strategy, validation, conversion.
 //
-//   DecodeObject       bytes -> Value in the version of the request, with defaults, and a list of what strict decoding would refuse
+//   DecodeObject       bytes -> Value in the version of the request, with defaults, and the errors of strict decoding
 //   PrepareCreate      -> the object as it will be stored
-//   PrepareUpdate      the same for a change of an object that is there
+//   PrepareUpdate      the same for an update
 //   ToStorage, FromStorage   between the version of the request and that of the store
 //
-// Built-in kinds go through their tables, custom ones through the schema of their CRD; this is the one place that knows the difference.
+// Built-in kinds go through their tables, custom ones through the schema of their CRD. Only this file distinguishes them.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@
 namespace kube::apiserver {
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
-// "" is Warn. Errors: 422.
+// "" means Warn. Errors: 422.
 Result<FieldValidation> ParseFieldValidation(std::string_view text, std::string_view options_kind);
 
 struct Decoded {
@@ -32,13 +32,13 @@ struct Decoded {
   std::vector<std::string> problems;  // `unknown field "spec.x"`, `duplicate field "spec.y"`
 };
 
-// Errors: 400 that says why the body is not such an object.
+// Errors: 400 with the reason.
 Result<Decoded> DecodeObject(const ServedResource& resource, std::string_view body, Encoding encoding);
-// What a webhook's patch gives: with defaults; what its schema does not know is dropped only when it is stored, as on the real server.
+// The result of a webhook's patch, with defaults. Unknown fields are dropped only when it is stored, as on the real server.
 Result<Value> DecodePatched(const ServedResource& resource, const Value& value);
 void DropUnknown(const ServedResource& resource, Value& object);
-// The same for a Value: the result of a patch. What server-side apply gives (`applied`) follows the schema already, but for nulls, which
-// stay in a custom resource for validation to find.
+// The same for a Value: the result of a patch. The result of server-side apply (`applied`) fits the schema already, except nulls, which
+// stay in a custom resource until validation.
 Result<Decoded> DecodeObject(const ServedResource& resource, const Value& value, bool applied = false);
 
 struct WriteContext {
@@ -50,22 +50,22 @@ struct WriteContext {
   std::vector<std::string>* warnings = nullptr;
 };
 
-// The server's own admission alone, for an object that webhooks see next; `old` is null on create. Errors: those of Admit.
+// Only the server's own admission, before webhooks see the object; `old` is null on create. Errors: those of Admit.
 Result<Value> AdmitInTree(const ServedResource& resource, Value object, const Value& old, const AdmissionContext& admission);
 // `object` has its metadata already (object_meta.h). Errors: 422 and others of the strategy.
 Result<Value> PrepareCreate(Value object, const WriteContext& context);
 // `subresource` is empty, "status" or another that writes the whole object.
 Result<Value> PrepareUpdate(Value object, const Value& old, std::string_view subresource, const WriteContext& context);
 
-// The values that field selectors may ask for. Empty for what has none but name and namespace.
+// The fields that field selectors can use. Empty if there are none except name and namespace.
 Map<String> SelectableValues(const ServedResource& resource, const Value& stored);
 // Errors: 400, `field label not supported: x`.
 Result<void> CheckFieldLabel(const ServedResource& resource, std::string_view label);
 
 Value ToStorage(const ServedResource& resource, Value object);
-// What StoredObject::form is for an object in the form of the store.
+// The value of StoredObject::form for an object in storage form.
 std::shared_ptr<const void> FormOf(const ServedResource& resource, const Value& stored);
-// The text of an object in the version of the resource: the stored one where that is the same.
+// The text of an object in the version of the resource: the stored text if that is the same.
 std::shared_ptr<const std::string> TextFor(const ServedResource& resource, const StoredObject& stored);
 Value FromStorage(const ServedResource& resource, Value stored);
 

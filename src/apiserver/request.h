@@ -1,4 +1,4 @@
-// What a request asks for: the path, the query and the media types, taken apart.
+// The parsed parts of a request: path, query and media types.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace kube::apiserver {
 
-// Who asks. Filled by authentication.
+// The user of the request. Set by authentication.
 struct User {
   std::string name;
   std::string uid;
@@ -20,15 +20,15 @@ struct User {
   bool InGroup(std::string_view group) const;
 };
 
-// The parameters behind '?', decoded. The first of several of one name counts.
+// The decoded query parameters. If a name occurs several times, the first value counts.
 class Query {
  public:
-  // Malformed escapes are kept as they are, as Go's lenient parser drops only the bad pair.
+  // Malformed escapes are kept: Go's lenient parser drops only the bad pair.
   static Query Parse(std::string_view text);
   std::string_view Get(std::string_view name) const;
   bool Has(std::string_view name) const;
   std::vector<std::string> All(std::string_view name) const;
-  // "true", "1" and so on as Go's ParseBool; anything else that is present counts as set, as the real server has it for booleans.
+  // Parses "true", "1" and so on like Go's ParseBool. Any other value that is present counts as true, as in the real server.
   bool Flag(std::string_view name) const;
 
  private:
@@ -37,12 +37,12 @@ class Query {
 
 // The path of an API request: /apis/<group>/<version>/namespaces/<ns>/<resource>/<name>/<subresource>.
 struct RequestPath {
-  bool is_resource = false;  // else the parts say where it leads
+  bool is_resource = false;  // otherwise the other members describe the path
   std::vector<std::string> parts;
   std::string group, version, ns, resource, name, subresource;
-  std::vector<std::string> rest;  // behind the subresource: proxy paths
+  std::vector<std::string> rest;  // after the subresource: proxy paths
   bool legacy_watch = false;      // /api/v1/watch/...
-  bool malformed = false;         // has an escape that is none
+  bool malformed = false;         // has an invalid escape
   bool leads_nowhere = false;     // an API path with empty parts, "." or ".."
 };
 // Decodes, then splits, as the real server does.
@@ -62,7 +62,7 @@ std::vector<MediaRange> ParseAccept(std::string_view header);
 enum class Encoding { kJson, kYaml, kProtobuf };
 enum class Transform { kNone, kTable, kPartialMetadata };
 
-// How the answer shall look.
+// The requested form of the answer.
 struct AnswerForm {
   Encoding encoding = Encoding::kJson;
   Transform transform = Transform::kNone;
@@ -73,7 +73,7 @@ struct AnswerForm {
 // Errors: 406. `custom`: protobuf is not offered. `transforms`: Table and PartialObjectMetadata are.
 Result<AnswerForm> Negotiate(std::string_view accept, bool custom, bool transforms, bool is_list);
 
-// The encoding of a body. No content type means JSON. Errors: 415.
+// The encoding of a body; JSON without a content type. Errors: 415.
 Result<Encoding> BodyEncoding(std::string_view content_type, bool custom);
 
 }  // namespace kube::apiserver

@@ -1,8 +1,8 @@
-// Store: the objects of the embedded server, their history, and who watches them. What etcd and the watch cache are to the real one.
+// Store: the objects of the embedded server, their history, and their watchers. It stands for etcd and the watch cache.
 //
-// Objects are kept as JSON text: small, immutable, shared with every answer and watch event that carries them. One counter gives each
-// change its version, over all resources, as etcd's revisions do. The history of each resource answers watches from an older version,
-// lists at an exact version and the pages of a paged list; what is older than the compaction is gone (410).
+// Objects are kept as JSON text: small, immutable, and shared with every answer and watch event that carries them. One counter assigns each
+// change its version, across all resources, like etcd's revisions. The history of each resource serves watches from an older version, lists
+// at an exact version, and the pages of a list. Versions before the compaction get 410.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,18 @@ struct StoredObject {
   std::uint64_t version = 0;
   std::shared_ptr<const std::string> json;
   Map<String> labels;
-  Map<String> fields;               // what field selectors may ask for, besides name and namespace
+  Map<String> fields;               // selectable fields besides name and namespace
   std::vector<std::string> owners;  // UIDs of its owner references
   bool deleting = false;            // has a deletionTimestamp
-  // The schema that `json` follows to the letter: pruned, with all defaults. Null where that is not known.
+  // The schema that `json` conforms to exactly: pruned, with all defaults. Null if not known.
   std::shared_ptr<const void> form;
 
-  // The object as a tree; parsed anew each time.
+  // Parses the object; again in each call.
   Value Parse() const;
 };
 using ObjectPtr = std::shared_ptr<const StoredObject>;
 
-// "ns/name", or "name" for what has no namespace. Lists are in the order of these keys.
+// "ns/name", or "name" for a cluster-scoped object. Lists are in the order of these keys.
 std::string StoreKey(std::string_view ns, std::string_view name);
 
 enum class EventType { kAdded, kModified, kDeleted };
@@ -62,14 +62,14 @@ class Watcher {
   virtual void OnProgress(std::uint64_t version) = 0;
   // The resource has changed or is no longer served: no event follows.
   virtual void OnEnd() {}
-  // A watcher that is closed gets no more events and is forgotten at the next occasion.
+  // A closed watcher gets no more events and is removed later.
   virtual bool closed() const = 0;
 };
 
-// An object without a namespace that a new object depends on: its namespace, its CustomResourceDefinition.
+// A cluster-scoped object that a new object depends on: its namespace, its CustomResourceDefinition.
 struct Prerequisite {
   std::string resource, name;
-  std::string uid;  // empty: any
+  std::string uid;  // empty for any
 };
 
 // A list at one version.
@@ -90,47 +90,47 @@ class Store {
   ObjectPtr Get(const std::string& resource, std::string_view ns, std::string_view name) const;
   // All objects, or those of one namespace.
   Snapshot List(const std::string& resource, std::string_view ns) const;
-  // As the list was at `version`. Nothing where that is compacted or not there yet.
+  // The list as of `version`. nullopt if that is compacted or in the future.
   std::optional<Snapshot> ListAt(const std::string& resource, std::string_view ns, std::uint64_t version) const;
   std::size_t size() const;
 
-  // Writes `object` in the place of `expected` (null: it must not be there). The store sets metadata.resourceVersion. `fields` are its
-  // selectable fields. Null where another write came first: read again and decide again. Also null unless each of `prerequisites` exists
-  // and is not being deleted; the check and the write are one step.
+  // Writes `object` in place of `expected` (null: it must not exist). The store sets metadata.resourceVersion. `fields` are its selectable
+  // fields. Returns null if another write came first: read again and decide again. Also returns null unless each of `prerequisites` exists
+  // and is not being deleted; check and write are atomic.
   ObjectPtr Put(const std::string& resource, Value object, Map<String> fields, const ObjectPtr& expected,
                 std::shared_ptr<const void> form = nullptr, std::span<const Prerequisite> prerequisites = {});
-  // Removes `expected`. `last` is the state that watchers see. Null as above.
+  // Removes `expected`. Watchers see `last`. Returns null as above.
   ObjectPtr Remove(const std::string& resource, const ObjectPtr& expected, Value last);
 
-  // Calls `watcher` for every change after `version`, first those that were, then those that come. Errors: 410 Expired where `version` is
+  // Calls `watcher` for every change after `version`, past and future. Errors: 410 Expired if `version` is compacted.
   // compacted.
   Result<void> Watch(const std::string& resource, std::uint64_t version, const std::shared_ptr<Watcher>& watcher);
-  // The same from now on: `initial` gets what is there, at the version from which events follow.
+  // The same from now on: `initial` gets the current objects, at the version from which events follow.
   void WatchFromNow(const std::string& resource, const std::shared_ptr<Watcher>& watcher,
                     const std::function<void(const Snapshot&)>& initial);
   // Ends all watches of a resource.
   void EndWatches(const std::string& resource);
-  // Tells every watcher how far it is, or one.
+  // Reports the current version to every watcher, or to one.
   void SendProgress();
   void SendProgress(const std::string& resource, Watcher& watcher);
 
-  // Versions go on from here at least, and older ones are compacted. Before the first object.
+  // Versions continue at least from here, and older ones are compacted. Call it before the first write.
   void StartAt(std::uint64_t version);
-  // Forgets the history up to now: watches and pages from older versions get 410.
+  // Discards the history: watches and pages from older versions get 410.
   void Compact();
-  // Drops everything, as if the disk were lost; versions go on. Watchers are forgotten without an event.
+  // Drops everything, as if the disk were lost; versions continue. Watchers are removed without an event.
   void Clear();
   // Every object of every resource, for the garbage collector.
   std::vector<std::pair<std::string, ObjectPtr>> All() const;
-  // Called after each change, outside of all locks, in the thread of the change. Two changes of one object by two threads may be told in
-  // either order: what counts is what the store has by then.
+  // Adds a callback for each change, called without locks on the thread of the change. Two changes of one object by two threads may be
+  // reported in either order: rely on what the store has by then.
   void OnChange(std::function<void(const std::string& resource, const StoreEvent& event)> callback);
 
  private:
   struct Table {
     std::map<std::string, ObjectPtr, std::less<>> objects;
     std::deque<StoreEvent> history;  // in order of version
-    std::uint64_t delivered = 0;     // version of the last event that watchers have
+    std::uint64_t delivered = 0;     // last version delivered to watchers
     // Serialises delivery. Taken before mu_.
     Mutex delivery;
     std::vector<std::shared_ptr<Watcher>> watchers KUBE_GUARDED_BY(delivery);
@@ -141,15 +141,15 @@ class Store {
                    std::shared_ptr<const void> form, std::span<const Prerequisite> prerequisites);
   bool MeetsLocked(std::span<const Prerequisite> prerequisites) const KUBE_REQUIRES(mu_);
   void Deliver(Table& table);
-  // With `list`, it also becomes the list of all objects right behind the events that are delivered.
+  // With `list`, also sets it to all objects as of the delivered events.
   void DeliverLocked(Table& table, Snapshot* list = nullptr) KUBE_REQUIRES(table.delivery);
   static std::vector<ObjectPtr> Select(const Table& table, std::string_view ns);
 
-  const std::string placeholder_;  // stands for the version in a text until the version is known
+  const std::string placeholder_;  // stands for the version in a text until it is known
   mutable Mutex mu_;
   std::uint64_t version_ KUBE_GUARDED_BY(mu_) = 1;
   std::uint64_t compacted_ KUBE_GUARDED_BY(mu_) = 0;
-  // Tables are never removed, so references to them stay good; their maps and histories are guarded by mu_.
+  // Tables are never removed, so references stay valid. mu_ guards their maps and histories.
   mutable std::unordered_map<std::string, std::unique_ptr<Table>> tables_ KUBE_GUARDED_BY(mu_);
   std::vector<std::function<void(const std::string&, const StoreEvent&)>> on_change_;  // set before the server starts
 };

@@ -1,4 +1,4 @@
-// StructuralSchema: what the schema of a CustomResourceDefinition's version says about its objects.
+// StructuralSchema: validates, prunes and defaults the objects of a CustomResourceDefinition's version.
 //
 //   std::vector<FieldError> errors = CheckCrdSchema(json, "spec.versions[0].schema.openAPIV3Schema", has_status);   // the CRD itself
 //   std::shared_ptr<const StructuralSchema> schema = StructuralSchema::Make(json);
@@ -6,8 +6,8 @@
 //   errors = schema->Validate(object, old);
 //   SchemaRef for_apply = schema->ToApplySchema();
 //
-// A CRD whose check gave errors must not be used: Make() takes any schema, but promises sense only for structural ones.
-// CEL rules (x-kubernetes-validations) are remembered, not evaluated: see has_cel_rules().
+// Do not use a CRD whose check reported errors: Make() takes any schema, but results are defined only for structural ones. CEL rules
+// (x-kubernetes-validations) are stored, not evaluated: see has_cel_rules().
 //
 // Thread safety: immutable. Cost: linear in the object; validation also in the branches of anyOf, oneOf and allOf.
 #pragma once
@@ -30,15 +30,15 @@ class StructuralSchema {
   // `openapi_v3_schema`: the JSON of schema.openAPIV3Schema; null for a version without one, which takes every object.
   static std::shared_ptr<const StructuralSchema> Make(const Value& openapi_v3_schema, bool preserve_unknown_fields = false);
 
-  // All that happens to an object before the verb sees it: unknown fields go, nulls that are not allowed go, metadata is brought into
-  // form, defaults are set. Returns the paths of what was dropped, in a real server's order: "metadata.bar", "spec.foo".
-  // Errors: 400, where apiVersion, kind or metadata are not what they have to be. The message is Go's for the field; a real server puts
-  // `Widget in version "v1" cannot be handled as a Widget: ` before it.
+  // Everything that happens to an object before the verb sees it: removes unknown fields and invalid nulls, normalizes metadata, and sets
+  // defaults. Returns the paths of the dropped fields, in a real server's order: "metadata.bar", "spec.foo". Errors: 400, if apiVersion,
+  // kind or metadata are invalid. The message is Go's for the field; a real server prefixes it with `Widget in version "v1" cannot be
+  // handled as a Widget: `.
   Result<std::vector<std::string>> Normalize(Value& object) const;
 
   // The steps of Normalize.
-  std::vector<std::string> Prune(Value& object) const;  // apiVersion, kind and metadata stay, also in embedded objects
-  void PruneNulls(Value& object) const;                 // null where the schema is neither nullable nor has a default
+  std::vector<std::string> Prune(Value& object) const;  // keeps apiVersion, kind and metadata, also in embedded objects
+  void PruneNulls(Value& object) const;                 // null is removed if the schema is not nullable or has a default
   Result<std::vector<std::string>> CoerceMetadata(Value& object) const;
   void ApplyDefaults(Value& object) const;
 
@@ -66,13 +66,13 @@ class StructuralSchema {
   bool has_cel_rules_ = false;
 };
 
-// What is wrong with a CRD's schema, in the words and with the paths of a real server. `path` is that of the schema. (A real server says
-// "spec.validation.openAPIV3Schema" where all versions have the same schema, so also where there is one version only.)
+// The errors of a CRD's schema, in the words and with the paths of a real server. `path` is that of the schema. (A real server reports
+// "spec.validation.openAPIV3Schema" if all versions have the same schema, so also if there is only one version.)
 std::vector<FieldError> CheckCrdSchema(const Value& openapi_v3_schema, const std::string& path, bool status_enabled);
 
-// The part of CheckCrdSchema that asks whether a schema is structural; sorted.
+// The part of CheckCrdSchema that checks whether a schema is structural; sorted.
 std::vector<FieldError> CheckStructural(const JsonSchema& schema, const std::string& path);
-// And the part that checks its defaults.
+// The part that checks its defaults.
 std::vector<FieldError> CheckDefaults(const JsonSchema& schema, const std::string& path);
 
 // ---- For the implementation ----
@@ -80,7 +80,7 @@ namespace structural {
 void PruneValue(Value& value, const JsonSchema* schema, bool resource_root, std::vector<std::string>* dropped);
 void SetDefaults(Value& value, const JsonSchema* schema);
 void PruneNullMembers(Value& value, const JsonSchema* schema);
-// Null where all is well. Paths of unknown fields of metadata go to `unknown` where that is not null.
+// Returns null if there is no error. Appends paths of unknown fields of metadata to `unknown`, unless that is null.
 struct CoerceResult {
   bool ok = true;
   FieldError error;

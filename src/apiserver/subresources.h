@@ -1,4 +1,4 @@
-// Subresources that are no plain read or write of their object, and kinds that are answered without being stored.
+// Subresources that are not a plain read or write of their object, and kinds that are answered without being stored.
 #pragma once
 
 #include <map>
@@ -20,10 +20,10 @@ Result<Answer> CreateEviction(ApiCore& core, Call& call);
 Result<Answer> CreateBinding(ApiCore& core, Call& call);
 Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens);
 
-// The webhooks for exec, attach and port-forward. Container and command, where they change them, go to the query of `call`.
+// The webhooks for exec, attach and port-forward. If they change container or command, that is put into the query of `call`.
 Result<void> AdmitConnect(ApiCore& core, Call& call);
 
-// TokenReview, SelfSubjectReview and the access reviews. Everybody who is authenticated may do everything: RBAC comes later.
+// TokenReview, SelfSubjectReview and the access reviews. Every authenticated user may do everything: there is no RBAC yet.
 // A token of a service account is good while the account is there.
 bool AccountExists(const ApiCore& core, const User& user);
 bool IsReview(const ServedResource& resource);

@@ -24,7 +24,7 @@ struct AdmissionAnswer {
 // `version` is the one of the review that was sent. Errors: kDecode for what is no such review; kInvalid for one that is not acceptable.
 Result<AdmissionAnswer> ReadAdmissionAnswer(std::string_view body, std::string_view version, std::string_view uid, bool mutating);
 
-// The objects that came back. Errors: kInvalid.
+// Returns the converted objects. Errors: kInvalid.
 Result<std::vector<Value>> ReadConversionAnswer(std::string_view body, std::string_view version, std::string_view uid);
 
 // The version that both sides know, of those that the webhook names in order: v1, v1beta1, or nothing.

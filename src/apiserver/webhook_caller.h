@@ -1,7 +1,7 @@
-// WebhookCaller: posts a review to a webhook and gives back what it answers. Over real HTTPS, checked against the webhook's CA bundle.
+// WebhookCaller: posts a review to a webhook over HTTPS, verified with the webhook's CA bundle, and returns the answer.
 //
-// Errors are of kind kTransport, with the words that the real server's client has for them: `Post "https://...": dial tcp ...: connect:
-// connection refused`, `tls: failed to verify certificate: x509: certificate signed by unknown authority`, or a timeout's.
+// Errors have kind kTransport and the words of the real server's client: `Post "https://...": dial tcp ...: connect: connection refused`,
+// `tls: failed to verify certificate: x509: certificate signed by unknown authority`, or those of a timeout.
 #pragma once
 
 #include <chrono>
@@ -20,12 +20,12 @@
 
 namespace kube::apiserver {
 
-// Where a webhook is: a URL or a Service.
+// The address of a webhook: a URL or a Service.
 struct WebhookTarget {
   std::string url;
   std::string service_namespace, service_name, service_path;
   std::int64_t service_port = 443;
-  std::string ca_pem;  // empty: the system's roots
+  std::string ca_pem;  // empty for the system's roots
 
   // From a clientConfig.
   static WebhookTarget From(const Value& client_config);
@@ -34,22 +34,22 @@ struct WebhookTarget {
 struct WebhookPost {
   std::string body;
   std::string user_agent;
-  // Of the answer. 0: 30 seconds, and the webhook is not told.
+  // Timeout of the call. 0: 30 seconds, without a timeout parameter for the webhook.
   std::chrono::seconds timeout{0};
   std::size_t max_answer = std::size_t{16} << 20;
 };
 
 // Thread safety: all functions may be called from any thread.
-// Blocking: Post until the answer is there, the timeout is over or the context stops.
+// Blocking: Post blocks until the answer arrives, the timeout expires or the context stops.
 class WebhookCaller {
  public:
-  // Which address stands for a Service: "hook.default.svc:443" or "hook.default.svc" -> "127.0.0.1:9443".
+  // Maps a Service to an address: "hook.default.svc:443" or "hook.default.svc" -> "127.0.0.1:9443".
   using Services = std::map<std::string, std::string, std::less<>>;
   explicit WebhookCaller(Services services) : services_(std::move(services)) {}
 
   void SetService(std::string service, std::string address);
 
-  // The body of a good answer; never empty. Redirects are not followed.
+  // Returns the body of a successful answer; never empty. Redirects are not followed.
   Result<std::string> Post(const Context& ctx, const WebhookTarget& target, WebhookPost post);
 
  private:
@@ -68,7 +68,7 @@ class WebhookCaller {
   std::map<std::string, std::shared_ptr<HttpTransport>> transports_ KUBE_GUARDED_BY(mu_);
 };
 
-// What the real server's client makes of an answer that is not 2xx.
+// The error of the real server's client for an answer other than 2xx.
 std::string DescribeHttpFailure(int code, std::string_view content_type, std::string_view body);
 
 }  // namespace kube::apiserver

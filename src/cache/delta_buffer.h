@@ -1,15 +1,15 @@
-// DeltaBuffer: what a reflector saw, in order, until it is worked on.
+// DeltaBuffer: the changes seen by a reflector, in order, until they are processed.
 //
 //   DeltaBuffer buffer(consumer);
 //   buffer.Replace(objects, "42");         // nothing has happened yet
 //   buffer.Update(pod);
 //   buffer.Flush();                        // consumer.Replaced(...), then consumer.Changed({pod})
 //
-// Every change is one entry, and entries are never merged: whoever reads them sees each state that the server sent. A replacement of
-// everything is one entry and is worked on at once and as a whole, so nobody sees half of it; which objects it removes is decided
-// against the store at that time, not when it was queued.
+// Every change is one entry, and entries are never merged: the consumer sees each state that the server sent. A replacement of all objects
+// is one entry and is processed as a whole, so that no reader sees half of it. Which objects it removes is decided when it is processed,
+// not when it was queued.
 //
-// Thread safety: one thread fills and flushes; HasSynced from any.
+// Thread safety: one thread fills and flushes; HasSynced may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -34,24 +34,24 @@ struct Delta {
   ObjectRef object{};              // kAdded, kUpdated, kDeleted
   std::vector<ObjectRef> all{};    // kReplaced
   std::string resource_version{};  // kReplaced, kBookmark
-  // kReplaced: what the list had as well, null where that is nothing; kUndecodable, kUndecodableDeleted: one.
+  // kReplaced: the undecodable objects of the list, null if there are none; kUndecodable, kUndecodableDeleted: one object.
   std::shared_ptr<std::vector<UndecodableObject>> undecodable{};
 };
 
-// Who works on the deltas. `initial`: they belong to the first list.
+// The consumer of the deltas. `initial`: they belong to the initial list.
 class DeltaConsumer {
  public:
   virtual ~DeltaConsumer() = default;
-  // kAdded, kUpdated and kDeleted, at most DeltaBuffer::kBatch of them.
+  // kAdded, kUpdated and kDeleted; at most DeltaBuffer::kBatch of them.
   virtual void Changed(std::span<const Delta> deltas, bool initial) = 0;
   virtual void Replaced(std::vector<ObjectRef> objects, const std::string& resource_version, bool initial,
                         std::vector<UndecodableObject> undecodable) = 0;
   virtual void Undecodable(UndecodableObject object, bool deleted) = 0;
-  // As DeltaSink has it.
+  // See DeltaSink.
   virtual bool WantsList() { return false; }
   virtual void Resynced() = 0;
   virtual void Bookmarked(const std::string& resource_version) = 0;
-  // The first list has been worked on, or there was none.
+  // The initial list has been processed, or there was none.
   virtual void Synced() = 0;
 };
 
@@ -82,10 +82,10 @@ class DeltaBuffer : public DeltaSink {
     Push({.type = DeltaType::kSync});
     return {};
   }
-  // Works on everything that is queued.
+  // Processes everything that is queued.
   void Flush() override;
 
-  // The first list has been worked on to its end. Where a change comes before any list, there is no first list to wait for.
+  // Whether the initial list has been processed. If a change comes before any list, there is no initial list to wait for.
   bool HasSynced() const { return synced_.load(std::memory_order_acquire); }
   std::size_t size() const { return deltas_.size(); }
 

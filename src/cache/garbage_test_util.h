@@ -15,7 +15,7 @@ namespace kube::internal {
 struct Garbage {
   std::string name;
   std::function<std::string(const std::string& object)> make;
-  // It still says which object it is (or not even that it is one): nobody may take that for gone.
+  // It still identifies the object, or does not even identify one: no object may be treated as deleted.
   bool keeps_identity = true;
 };
 

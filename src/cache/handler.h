@@ -1,4 +1,4 @@
-// HandlerThread: one event handler of an informer, with its queue and its thread.
+// HandlerThread: one event handler of an informer, with its queue and thread.
 #pragma once
 
 #include <atomic>
@@ -27,39 +27,40 @@ struct Notification {
     kAdd,
     kUpdate,
     kDelete,
-    kSynced,  // all that was there at the beginning has been told
+    kSynced,  // the initial list was delivered
   };
   Kind kind = Kind::kAdd;
-  // kAdd: it was there at the beginning. kUpdate: nothing changed, a resync. kDelete: the last state is not known.
+  // kAdd: from the initial list. kUpdate: a resync. kDelete: the final state is unknown.
   bool flag = false;
   ObjectRef before{};  // kUpdate; kDelete: its last state
-  ObjectRef after{};   // kAdd, kUpdate; kDelete: what the cache had, where that is something else
+  ObjectRef after{};   // kAdd, kUpdate; kDelete: the cached version, if different
 };
 
-// Told in the order of Push, one call at a time: on its own thread, or by who pushes, where the handler is quick and nothing waits for it.
+// Delivers notifications in the order of Push, one call at a time: on its own thread or, if the handler is non-blocking and nothing is
+// queued, on the thread of the pushing caller.
 //
-// Thread safety: all functions from any thread; those for resyncs under the informer's lock.
+// Thread safety: all functions may be called from any thread; those for resyncs under the informer's lock.
 // Lifetime: shared by the informer, the registration and its own thread.
 class HandlerThread {
  public:
-  // Starts the thread. `form` is of the objects, `what` names the informer.
+  // Starts the thread. `form` is that of the objects; `what` names the informer.
   static std::shared_ptr<HandlerThread> Start(Handler handler, std::string name, bool quick, const ObjectForm& form,
                                               const std::string& what);
   ~HandlerThread();
   HandlerThread(const HandlerThread&) = delete;
   HandlerThread& operator=(const HandlerThread&) = delete;
 
-  // Copies them behind what waits. Dropped once removed. True: the caller has to tell them, by Assist, which only happens where it
-  // offers that and the handler is quick.
+  // Appends copies to the queue, or drops them if the handler was removed. Returns true if the caller must deliver them with Assist, which
+  // happens only if it offers to and the handler is non-blocking.
   [[nodiscard]] bool Push(std::span<const Notification> notifications, bool offers_to_tell);
-  // Tells what waits, on the caller's thread; without locks that the handler may want.
+  // Delivers what is queued on the caller's thread. The caller must not hold locks that the handler may take.
   void Assist();
-  // No calls begin any more; what waits is dropped. Does not wait.
+  // Starts no further calls and drops what is queued. Does not wait.
   void Remove();
-  // Remove, and wait for the thread; not in the handler itself, where it only removes.
+  // Remove, and waits for the thread. Called by the handler itself, it only removes.
   void RemoveAndWait();
   bool removed() const { return removed_; }
-  // The handler itself is calling.
+  // Whether the caller is the handler itself.
   bool OnThread() const { return thread_id_.load() == std::this_thread::get_id() || assistant_.load() == std::this_thread::get_id(); }
 
   bool HasSynced() const;
@@ -67,14 +68,14 @@ class HandlerThread {
   Result<void> WaitForSync(const Context& ctx);
   HandlerStatus status() const;
 
-  // ---- Resyncs: the informer's ----
+  // ---- Resyncs: for the informer ----
   std::chrono::nanoseconds resync_period{};  // 0: none
   Clock::TimePoint next_resync{};
 
  private:
   HandlerThread(Handler handler, std::string name, bool quick, const ObjectForm& form, const std::string& what);
   void Run();
-  // Empties it. False: removed meanwhile.
+  // Delivers all of the batch. Returns false if the handler was removed meanwhile.
   bool TellAll(std::vector<Notification>& batch);
   void Tell(const Notification& notification);
   void Call(const Notification& notification);
@@ -91,25 +92,25 @@ class HandlerThread {
   CondVar synced_changed_;
   std::vector<Notification> waiting_ KUBE_GUARDED_BY(mu_);
   bool sleeping_ KUBE_GUARDED_BY(mu_) = false;
-  bool assisted_ KUBE_GUARDED_BY(mu_) = false;  // somebody else will tell, or does: the thread keeps out of it
-  bool assists_ KUBE_GUARDED_BY(mu_) = false;   // does so at this moment
+  bool assisted_ KUBE_GUARDED_BY(mu_) = false;  // another thread will deliver or is delivering: this thread must not
+  bool assists_ KUBE_GUARDED_BY(mu_) = false;   // that thread is delivering now
   CondVar assist_over_;
   bool synced_ KUBE_GUARDED_BY(mu_) = false;
-  std::size_t warn_at_ KUBE_GUARDED_BY(mu_) = 100'000;  // how many may wait before it is worth a line
+  std::size_t warn_at_ KUBE_GUARDED_BY(mu_) = 100'000;  // log a warning at this queue length
   std::atomic<bool> removed_ = false;
   std::atomic<std::uint64_t> handled_ = 0;
   std::atomic<std::uint64_t> failures_ = 0;
-  std::atomic<std::size_t> in_hand_ = 0;                                   // taken from `waiting_`, and not told yet
-  std::optional<std::chrono::steady_clock::time_point> last_failure_log_;  // the thread's own
+  std::atomic<std::size_t> in_hand_ = 0;                                   // taken from `waiting_`, not delivered yet
+  std::optional<std::chrono::steady_clock::time_point> last_failure_log_;  // used by the thread only
 
   Mutex join_mu_;
   Thread thread_ KUBE_GUARDED_BY(join_mu_);
   std::atomic<std::thread::id> thread_id_{};
   std::atomic<std::thread::id> assistant_{};
-  std::vector<Notification> assist_batch_;  // the assistant's
+  std::vector<Notification> assist_batch_;  // used by the assisting thread only
 };
 
-// A thread that cannot be joined where its owner ends, because that is the thread itself. Joined when the next one comes, or at exit.
+// Keeps a thread that its owner cannot join because it is the owner's own thread. It is joined at the next call, or at exit.
 void Bury(Thread thread);
 
 }  // namespace kube::internal

@@ -1,5 +1,4 @@
-// What tests of informers share: an informer of pods with a scripted server and time that stands still, and handlers that write down what
-// they are told.
+// Shared by tests of informers: an informer of pods with a scripted server and a fake clock, and handlers that record their calls.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,8 +17,7 @@
 
 namespace kube::internal {
 
-// Writes down what it is told, and what would be in the cache if only this was known.
-// Thread safety: all functions from any thread.
+// Records its calls, and the cache contents that they imply. Thread safety: all functions may be called from any thread.
 template <ObjectType T = core::v1::Pod>
 class Witness {
  public:
@@ -32,7 +30,7 @@ class Witness {
     MutexLock lock(mu_);
     return said_;
   }
-  // Of the objects that it knows: key and version.
+  // Keys and versions of the objects that it knows.
   std::map<std::string, std::string> view() const {
     MutexLock lock(mu_);
     return view_;
@@ -56,7 +54,7 @@ class Witness {
       return false;
     });
   }
-  // What cannot be: an add of what is known, an update of something else than what was told last.
+  // Impossible calls: an add of a known object, an update that does not follow the last state.
   std::vector<std::string> contradictions() const {
     MutexLock lock(mu_);
     return contradictions_;
@@ -104,7 +102,7 @@ class InformerFixture : public ::testing::Test {
     return SharedInformer<Pod>(std::make_shared<InformerHandle>(
         std::make_shared<InformerCore>(source_, ObjectForm::Of<Pod>(), Gvr{"", "v1", "pods"}, std::move(options), nullptr)));
   }
-  // The first list, as a stream, and the stream that goes on.
+  // The initial list as a stream, and the watch that continues it.
   std::shared_ptr<ScriptedWatch> FirstList(const std::vector<Pod>& pods, const std::string& version) {
     std::shared_ptr<ScriptedWatch> watch = source_->AddWatch();
     SendList(*watch, pods, version);
@@ -114,7 +112,7 @@ class InformerFixture : public ::testing::Test {
     for (const Pod& pod : pods) watch.Added(pod);
     watch.Synced(version);
   }
-  // After a watch that failed with 410, another list.
+  // Another list after a watch that failed with 410.
   std::shared_ptr<ScriptedWatch> Relist(ScriptedWatch& watch, const std::vector<Pod>& pods, const std::string& version) {
     const std::size_t watches = source_->watches().size();
     std::shared_ptr<ScriptedWatch> next = FirstList(pods, version);
@@ -122,10 +120,10 @@ class InformerFixture : public ::testing::Test {
     PassWaits(watch, *next, watches + 1);
     return next;
   }
-  // After a watch that failed: lets the backoff's time pass until there have been so many watches, and the last of them was read.
+  // After a failed watch: advances time through the backoff until there have been this many watches, and the last one was read.
   void PassWaits(ScriptedWatch& failed, ScriptedWatch& next, std::size_t watches) {
     ASSERT_TRUE(failed.WaitOver());
-    // In small steps, and none once the watch was asked for: it has a timeout of its own, which is not to pass.
+    // In small steps, and none once the watch was opened: its own timeout must not expire.
     const Context patience = Soon();
     while (source_->watches().size() < watches && !patience.stopped()) {
       clock_->Advance(std::chrono::seconds(1));

@@ -1,10 +1,10 @@
-// Reflector: keeps a sink equal to a collection of a server, by list (or a list as a stream) and watch, for ever.
+// Reflector: keeps a sink in sync with a collection on the server by list (or streamed list) and watch, indefinitely.
 //
 //   Reflector reflector(source, sink, {.form = &ObjectForm::Of<Pod>(), .what = "pods"});
 //   reflector.Run(ctx);                                   // until the context stops
 //
-// The rules are those of client-go's reflector: which resource version is sent when, when to list again, when to wait. They stand in
-// docs/informers.md; the tests Contract01 to Contract08 hold them.
+// The rules are those of client-go's reflector: which resource version to send, when to relist and when to wait. docs/informers.md
+// describes them; the tests Contract01 to Contract08 check them.
 //
 //            +------------------------------ list again <-----------------------------+
 //            v                                                                         |
@@ -37,25 +37,25 @@
 
 namespace kube::internal {
 
-// What a reflector drives. All functions are called on the thread of Reflector::Run.
+// The consumer of a reflector. All functions are called on the thread of Reflector::Run.
 class DeltaSink {
  public:
   virtual ~DeltaSink() = default;
   virtual void Add(ObjectRef object) = 0;
   virtual void Update(ObjectRef object) = 0;
   virtual void Delete(ObjectRef object) = 0;  // its last state
-  // All objects of the collection at `resource_version`, but for those that cannot be decoded: what is there of them stays.
+  // All objects of the collection at `resource_version`, except undecodable ones, whose previous versions stay.
   virtual void Replace(std::vector<ObjectRef> objects, const std::string& resource_version,
                        std::vector<UndecodableObject> undecodable = {}) = 0;
-  // An object that cannot be decoded was added or changed, or is gone. It has a name.
+  // An object that cannot be decoded was added, changed or deleted. It has a name.
   virtual void Undecodable(UndecodableObject object, bool deleted) = 0;
-  // A watch has ended: whether a list should come before the next one.
+  // Called when a watch has ended: whether to list before the next one.
   virtual bool WantsList() { return false; }
-  // Nothing has changed up to here.
+  // Nothing has changed up to this version.
   virtual void Bookmark(const std::string& resource_version) = 0;
-  // The resync timer has come. An error ends the round: list again.
+  // The resync timer fired. An error ends the round: list again.
   virtual Result<void> Resync() = 0;
-  // Nothing more is here at the moment (or enough is): time to work on it. Called before every wait.
+  // No more events are available now (or enough are queued): process them. Called before every wait.
   virtual void Flush() = 0;
 };
 
@@ -63,34 +63,34 @@ struct ReflectorOptions {
   const ObjectForm* form = nullptr;  // required
   // For logs and errors: "pods", "networks.samplecrd.k8s.io".
   std::string what{};
-  // Of DynamicObjects: others are logged and skipped. Without a kind, group and version count. Empty: not known.
+  // For DynamicObjects: others are logged and skipped. Without a kind, group and version count. Empty if not known.
   Gvk gvk{};
   std::string ns{}, label_selector{}, field_selector{};
   DecodeOptions decode{};  // the interner is the reflector's own unless `share` is off
   bool share = true;
-  // Lists as streams. Off: list and watch.
+  // Streams lists (WatchList). Off: list and watch.
   bool watch_list = true;
-  // 0: as the rules have it (500 first, then none).
+  // 0 for the default rules (500 first, then no limit).
   std::int64_t page_size = 0;
-  std::chrono::nanoseconds min_watch_timeout = std::chrono::minutes(5);  // less counts as this
+  std::chrono::nanoseconds min_watch_timeout = std::chrono::minutes(5);  // smaller values are raised to this
   Backoff backoff{.duration = std::chrono::milliseconds(800), .factor = 2, .jitter = 1, .steps = 10, .cap = std::chrono::seconds(30)};
   std::chrono::nanoseconds backoff_reset = std::chrono::minutes(2);
-  // How long internal errors of a watch are answered with another watch instead of a list.
+  // How long to answer internal errors of a watch with another watch instead of a list.
   std::chrono::nanoseconds internal_error_retry{};
-  // 0: no resyncs. Asked before every wait, for it may change while the reflector runs.
+  // 0 means no resyncs. Called before every wait, because it may change while the reflector runs.
   std::function<std::chrono::nanoseconds()> resync_period{};
-  // Run once for each object, before anybody sees it. One that it refuses (by an error or exception) counts as undecodable. A deletion is
-  // a deletion all the same, and goes on with the object as it came.
+  // Called once per object, before the sink gets it. An object for which it returns an error or throws counts as undecodable. A deletion is
+  // delivered in any case, then with the object as received.
   std::function<Result<void>(void*)> transform{};
-  // Called once for each failed round, before the wait; quick. Besides the log. Not for what ends a watch that was open, nor for a
-  // server that refuses connections or is too busy to watch: status() and the log have that.
+  // Called once per failed round, before the wait, in addition to the log. Must not block. Not called for the end of an open watch, nor for
+  // a server that refuses connections or is too busy to watch: see status() and the log.
   std::function<void(const Error&)> on_error{};
   RandomSource random{};
   MetricsSink* metrics = nullptr;
   Logger log{"cache.reflector"};
 };
 
-// Thread safety: Run on one thread; status and the rest from any.
+// Thread safety: Run on one thread; everything else from any thread.
 class Reflector {
  public:
   Reflector(std::shared_ptr<ObjectSource> source, DeltaSink& sink, ReflectorOptions options);
@@ -98,14 +98,14 @@ class Reflector {
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
 
-  // Until the context stops. Delays and timers are those of the context's clock.
+  // Runs until the context stops. Delays and timers use the context's clock.
   void Run(const Context& ctx);
 
-  // One list and the watches behind it; what Run repeats. For tests. Nothing where the round ended without an error.
+  // One list and its watches, which Run repeats. For tests. Returns nullopt if the round ended without an error.
   std::optional<Error> ListAndWatch(const Context& ctx);
 
   ReflectorStatus status() const;
-  // Where the next watch goes on from; empty before the first list.
+  // The version that the next watch starts from; empty before the first list.
   std::string last_resource_version() const;
   Interner::Stats sharing() const;
 

@@ -1,4 +1,4 @@
-// The inside of a Reflector; see reflector.h for what it does. Everything but the published copies belongs to the thread of Run.
+// The implementation of Reflector. Everything except the published copies belongs to the thread of Run.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,19 @@ class Reflector::Impl {
   Interner::Stats sharing() const;
 
  private:
-  // A watch that the server has accepted. It is stopped when this goes, whatever the way.
+  // A watch that the server has accepted. The destructor stops it.
   struct OpenWatch {
     ~OpenWatch() { stream->Stop(); }
     std::unique_ptr<WatchStream> stream;
     Clock::TimePoint start;
-    Clock::TimePoint overdue;  // the server should have ended it long ago
+    Clock::TimePoint overdue;  // when the server should have ended it
     std::string from{};        // the version that was sent
     std::uint64_t events = 0;
     bool checked = false;  // the server has `from`, or was asked
-    // The versions of events are in order: not before the first one that is no ADDED, where the watch started with what was there.
+    // Whether versions of events are in order: not before the first event other than ADDED, if the watch began with the initial list.
     bool ordered = false;
   };
-  // What came of a list that is a stream so far.
+  // A streamed list so far.
   struct InitialList {
     explicit InitialList(const ObjectForm& form) : objects(form) {}
     InitialObjects objects;
@@ -50,7 +50,7 @@ class Reflector::Impl {
     Clock::TimePoint next_warning{};
     std::size_t reasons = 0;
 
-    // Drops the reasons beyond the limit: a list must not take more memory because more of it is broken.
+    // Drops reasons beyond the limit, so that a list with more broken objects does not take more memory.
     void Mark(UndecodableObject object) {
       if (++reasons > UndecodableSet::kMost) DropReason(object);
       if (object.named()) {
@@ -66,20 +66,20 @@ class Reflector::Impl {
     std::string resource_version{};
     bool paginated = false;
 
-    // As InitialList::Mark.
+    // See InitialList::Mark.
     void Mark(UndecodableObject object) {
       if (undecodable.size() >= UndecodableSet::kMost) DropReason(object);
       undecodable.push_back(std::move(object));
     }
   };
-  // Why the reading of a watch was over.
+  // Why reading a watch ended.
   struct Ending {
     enum class Kind : std::uint8_t { kStopped, kSynced, kEnded, kFailed };
     Kind kind = Kind::kEnded;
-    std::optional<Error> error{};  // of kFailed
+    std::optional<Error> error{};  // for kFailed
   };
   enum class Streamed : std::uint8_t { kSynced, kStopped, kFallBack };
-  // What an error was about: a list that works again says nothing about watches.
+  // What an error was about: a successful list does not clear errors of watches.
   enum class Phase : std::uint8_t { kList, kOpen, kWatch };
   struct Trouble {
     Phase phase;
@@ -89,7 +89,7 @@ class Reflector::Impl {
 
   // ---- reflector.cc: state, words, waits ----
   std::optional<Error> Round(const Context& ctx);
-  // The one place where the state changes.
+  // The only place that changes the state.
   void Become(ReflectorState to, std::string_view why);
   void Report(Phase phase, const Error& error);
   void FailRound(Phase phase, const Error& error);
@@ -97,25 +97,25 @@ class Reflector::Impl {
   void CallOnError(const Error& error);
   void UseClock(const Context& ctx);
   Clock::TimePoint Now() const { return clock_->Now(); }
-  // Waits as the backoff says. While watching, resyncs go on meanwhile; one that fails is the error. A stopped context is none.
+  // Waits as the backoff requires. Resyncs continue if `watching`; a failed one is returned. A stopped context is not an error.
   Result<void> Wait(const Context& ctx, std::string_view why, bool watching);
-  // All that others may see, and what the sink has not worked on.
+  // Publishes the status and flushes the sink.
   void Flush();
   void Publish();
   void SetResourceVersion(const std::string& version);
-  // Whether the cache wants it. Logs where it does not.
+  // Whether the cache accepts the object. Logs if not.
   bool Acceptable(WatchEventType type, const void* object) const;
-  // It has no key, so the cached object is unknown.
+  // Whether it has no key, so that the cached object is unknown.
   bool Nameless(WatchEventType type, const void* object) const;
-  // An object of a list that is not acceptable: it is there, but cannot be used.
+  // A listed object that is not acceptable: it exists but cannot be used.
   UndecodableObject Unusable(const void* object) const;
-  // Without a key that no object of this collection can have.
+  // Removes a key that no object of this collection can have.
   UndecodableObject Placed(UndecodableObject object) const;
   void LearnScope(const void* object);
-  // Transforms it. What the transform refuses is there, but cannot be used: this is what it was then.
+  // Transforms the object. If the transform rejects it, returns it as undecodable.
   std::optional<UndecodableObject> Refused(void* object) const;
   Result<void> Transform(void* object) const;
-  // Null: none.
+  // Null if there is none.
   std::optional<Clock::TimePoint> ResyncDue();
   Result<void> Resync();
   void Count(std::string_view metric, double by = 1) const;
@@ -128,26 +128,27 @@ class Reflector::Impl {
 
   // ---- reflector_watch.cc ----
   Streamed StreamList(const Context& ctx, std::unique_ptr<OpenWatch>& watch, std::optional<Error>& error);
-  // Whether to try again; what that needs is done.
+  // Whether to try again, after the preparations for that.
   bool TryStreamAgain(const Context& ctx, const Error& error, const std::string& sent_version);
   void TakeInitialList(InitialList initial, Clock::TimePoint start);
   std::optional<Error> Watch(const Context& ctx, std::unique_ptr<OpenWatch> watch);
-  // What to do about the end of a watch: nothing (watch again), or the round is over, with an error where `error` has one.
+  // What follows the end of a watch: true to watch again, false to end the round, with an error if `error` has one.
   bool GoOnAfter(const Context& ctx, const Ending& ending, RetryWindow& retry);
   Result<std::unique_ptr<OpenWatch>> Open(const Context& ctx, WatchOptions request);
   void Close(std::unique_ptr<OpenWatch>& watch);
-  // With `initial`: until the list is complete.
+  // With `initial`, reads until the list is complete.
   Ending Read(const Context& ctx, OpenWatch& watch, InitialList* initial);
   Ending Failed(Error error) const { return {Ending::Kind::kFailed, std::move(error)}; }
   bool VeryShort(const OpenWatch& watch) const;
-  // The timers that are due. Nothing: read on.
+  // Handles due timers. Returns nullopt to continue reading.
   std::optional<Ending> OnTimer(const Context& ctx, OpenWatch& watch, InitialList* initial);
-  // A server whose versions have gone back, restored from a backup, answers a watch from a version that it does not have with silence, and
-  // never completes a list that is a stream from there. Asks once for each watch; an ending: the version is too large for the server.
+  // If a server was restored from a backup, its versions are lower than before. It then answers a watch from a version that it does not
+  // have with silence, and never completes a streamed list from there. Checks once per watch. Returns an ending if the version is too large
+  // for the server.
   std::optional<Ending> CheckVersion(const Context& ctx, OpenWatch& watch);
   std::optional<Ending> OnInitialEvent(WatchEventType type, NewObject object, OpenWatch& watch, InitialList& initial);
   void OnEvent(WatchEventType type, NewObject object, OpenWatch& watch);
-  // An event whose object cannot be decoded. An ending: nobody knows which object it was, so that only a list can help.
+  // Handles an event whose object cannot be decoded. Returns an ending if the object is unknown, so that only a list can help.
   std::optional<Ending> OnUndecodable(WatchEventType type, UndecodableObject object, const Error& error, OpenWatch& watch,
                                       InitialList* initial);
   std::int64_t WatchSeconds() const;
@@ -157,7 +158,7 @@ class Reflector::Impl {
   const ReflectorOptions options_;
   const ObjectForm& form_;
   const bool streaming_;
-  const std::unique_ptr<Interner> interner_;  // null where nothing is shared
+  const std::unique_ptr<Interner> interner_;  // null if nothing is shared
   DecodeOptions decode_;
 
   std::shared_ptr<Clock> clock_;
@@ -165,13 +166,13 @@ class Reflector::Impl {
   ReflectorState state_ = ReflectorState::kIdle;
   std::string version_{};             // of the last list or event
   bool version_unavailable_ = false;  // the server does not have `version_`
-  bool paginated_ = false;            // the first list came in pages: the server has no cache to protect
-  std::optional<bool> namespaced_{};  // whether objects of the kind are; empty: not known yet
-  std::set<Trouble> troubles_{};      // that were said
-  std::uint64_t events_ = 0;          // all
+  bool paginated_ = false;            // the first list was paginated: the server has no cache to protect
+  std::optional<bool> namespaced_{};  // whether the kind is namespaced; unset until known
+  std::set<Trouble> troubles_{};      // those already logged
+  std::uint64_t events_ = 0;          // all events
   std::uint64_t unflushed_ = 0;       // calls of the sink since its last Flush
   std::optional<Clock::TimePoint> heard_{};
-  Clock::TimePoint resync_base_{};  // the last resync, or the begin of watching
+  Clock::TimePoint resync_base_{};  // the last resync, or the start of watching
 
   mutable Mutex mu_;
   ReflectorStatus status_ KUBE_GUARDED_BY(mu_);

@@ -1,4 +1,4 @@
-// The rules by which a reflector tells errors apart, and the words it has for them. No I/O, no state but RetryWindow's.
+// How a reflector classifies errors, and how it describes them. No I/O, and no state except RetryWindow's.
 #pragma once
 
 #include <chrono>
@@ -12,30 +12,30 @@
 
 namespace kube::internal {
 
-// The server does not know this version any more: 410.
+// The server no longer has this version: 410.
 bool IsExpired(const Error& e);
-// The server does not know this version yet. Servers of different ages say it in three ways.
+// The server does not have this version yet. Servers of different ages report it in three ways.
 bool IsTooLargeResourceVersion(const Error& e);
-// The server is busy or away, and will most likely be able to go on where it was: 429, connection refused.
+// The server is busy or unreachable, and can most likely continue from the same version: 429, connection refused.
 bool IsWorthWaiting(const Error& e);
 
-// "pods: forbidden: User ...": what went wrong, in one line.
+// Describes the error in one line: "pods: forbidden: User ...".
 std::string TroubleText(std::string_view what, const Error& e);
-// The same for all errors that only differ in numbers.
+// The same text for all errors that differ only in numbers.
 std::string TroubleKind(const Error& e);
 
-// A switch of the environment, as Go reads them: "1", "t", "TRUE"... Nothing where it is none.
+// Parses a boolean environment variable like Go: "1", "t", "TRUE"... Returns nullopt if it is not one.
 std::optional<bool> ParseSwitch(std::string_view text);
-// What a value of KUBE_FEATURE_WatchListClient means: on where it is not set (null, empty) or not understood, which `log` is told.
+// The meaning of KUBE_FEATURE_WatchListClient: on if it is not set (null, empty) or not understood, which is logged.
 bool WatchListClientFrom(const char* value, const Logger& log);
-// The one of this process, read once.
+// The value for this process, read once.
 bool WatchListClientEnabled();
 
-// How long errors of one kind may repeat before it is enough. The time counts from the first one; a minute without any starts it anew.
+// Limits how long errors of one kind may repeat. The time starts with the first error, and restarts after a minute without one.
 class RetryWindow {
  public:
   explicit RetryWindow(std::chrono::nanoseconds limit) : limit_(limit) {}
-  // An error came at `now`. Whether to try once more.
+  // Records an error at `now`. Returns whether to retry.
   bool Retry(Clock::TimePoint now);
 
  private:

@@ -1,4 +1,4 @@
-// A server by script, for tests of reflectors and informers.
+// A scripted server for tests of reflectors and informers.
 //
 //   auto source = std::make_shared<ScriptedSource>();
 //   source->AddList(PageOf({PodAt("a", "1")}, "10"));
@@ -10,8 +10,8 @@
 //   ASSERT_TRUE(source->WaitForWatches(2));                  // the second one waits until AddWatch is called again
 //   EXPECT_EQ(source->watches()[1].resource_version, "11");
 //
-// Requests that the script has no answer for wait until it has one, or until their context stops. Waits of tests are bounded: false after
-// two minutes of real time.
+// Requests without a scripted answer wait until there is one, or until their context stops. Waits of tests return false after two minutes
+// of real time.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@
 
 namespace kube::internal {
 
-// The test's end of a watch. Thread safety: all functions from any thread.
+// The test's side of a watch. Thread safety: all functions may be called from any thread.
 class ScriptedWatch {
  public:
   // What the reader gets next.
@@ -68,22 +68,22 @@ class ScriptedWatch {
       Send(WatchEventType::kBookmark, std::move(object));
     }
   }
-  // The bookmark that completes a list that is a stream.
+  // The bookmark that completes a streamed list.
   template <typename T = core::v1::Pod>
   void Synced(std::string_view version) {
     Bookmark<T>(version, "true");
   }
   // An event whose object cannot be decoded.
   void Undecodable(WatchEventType type, UndecodableObject object) { Push({type, {}, UndecodableError(object), std::move(object)}); }
-  // An ERROR event; the watch is over.
+  // An ERROR event, which ends the watch.
   void Fail(Error error) { Push({WatchEventType::kError, {}, std::move(error)}); }
-  // The server ends it, after what was sent.
+  // The server ends the watch after what was sent.
   void End() {
     MutexLock lock(mu_);
     ended_ = true;
     changed_.NotifyAll();
   }
-  // From here on events are there all at once: the reader may see several without waiting. Off: it takes what was sent.
+  // From now on, events are available at once: the reader may see several without waiting. Off: only those sent so far.
   void Hold() {
     MutexLock lock(mu_);
     held_ = true;
@@ -102,11 +102,11 @@ class ScriptedWatch {
     MutexLock lock(mu_);
     return events_.empty() && waiting_;
   }
-  // The reader was told the error that ends it, and waits for nothing more of it.
+  // The reader got the error that ends the watch, and no longer waits.
   bool WaitOver() {
     return WaitBounded(mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return over_; });
   }
-  // The reader stopped it.
+  // The reader has stopped the watch.
   bool WaitStopped() {
     return WaitBounded(mu_, changed_, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return stops_ > 0; });
   }
@@ -115,7 +115,7 @@ class ScriptedWatch {
     return stops_;
   }
 
-  // ---- The reader's end ----
+  // ---- The reader's side ----
   Result<bool> Next(const Context& ctx, WatchEventType& type, void* object, std::optional<Error>& error) {
     MutexLock lock(mu_);
     waiting_ = true;
@@ -191,10 +191,10 @@ class ScriptedStream : public WatchStream {
   const std::shared_ptr<ScriptedWatch> watch_;
 };
 
-// Thread safety: all functions from any thread.
+// Thread safety: all functions may be called from any thread.
 class ScriptedSource : public ObjectSource {
  public:
-  // ---- The script: one answer for each request, in this order ----
+  // ---- The script: one answer per request, in this order ----
   void AddList(Result<ListPage> answer) {
     MutexLock lock(mu_);
     list_answers_.push_back(std::move(answer));
@@ -212,19 +212,19 @@ class ScriptedSource : public ObjectSource {
     watch_answers_.emplace_back(std::move(error));
     changed_.NotifyAll();
   }
-  // Lists are answered by this from now on, as far as no answer was added.
+  // Answers lists from now on, unless an answer was added.
   void AnswerLists(std::function<Result<ListPage>(const ListOptions&)> answer) {
     MutexLock lock(mu_);
     answer_list_ = std::move(answer);
     changed_.NotifyAll();
   }
-  // The server's versions have gone back: checks of versions fail until an empty error is set.
+  // The server's versions are lower than before: checks of versions fail until an empty error is set.
   void FailChecks(std::optional<Error> error) {
     MutexLock lock(mu_);
     check_error_ = std::move(error);
   }
 
-  // ---- What was asked ----
+  // ---- The requests received ----
   std::vector<ListOptions> checks() const {
     MutexLock lock(mu_);
     return checks_;
@@ -249,7 +249,7 @@ class ScriptedSource : public ObjectSource {
     return WaitBounded(mu_, changed_, [this, n]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return watches_.size() >= n; });
   }
 
-  // ---- The reflector's end ----
+  // ---- The reflector's side ----
   Result<ListPage> List(const Context& ctx, const ListOptions& options) override {
     MutexLock lock(mu_);
     lists_.push_back(options);
@@ -310,7 +310,7 @@ ListPage PageOf(std::vector<T> objects, std::string_view version, std::string_vi
   return page;
 }
 
-// ---- Errors as servers give them ----
+// ---- Errors as servers return them ----
 inline Error ApiError(int code, std::string reason, std::string message) {
   return Error(Error::Payload{.kind = ErrorKind::kApi, .http_code = code, .reason = std::move(reason), .message = std::move(message)});
 }

@@ -1,10 +1,10 @@
-// Parts of a Store: where objects live, and which of them have which value.
+// Parts of a Store: a table of objects, and indexes of them by value.
 //
-//   Chunked<T>     an array that grows without moving what is in it, and without room to spare
-//   EntryTable     objects by key; each has a small number, its id, as long as it is there
-//   IdIndex        ids by value, many values an id
+//   Chunked<T>     an array that grows without moving its elements and without spare capacity
+//   EntryTable     objects by key; each has a small number, its id, while it is stored
+//   IdIndex        ids by value, many values per id
 //
-// Thread safety: as standard containers. Nothing of this runs code of users or looks into objects, but for their namespace and name.
+// Thread safety: like standard containers. Nothing here runs user code or reads objects, except their namespace and name.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class Chunked {
   T& operator[](std::size_t i) { return chunks_[i / kChunk][i % kChunk]; }
   const T& operator[](std::size_t i) const { return chunks_[i / kChunk][i % kChunk]; }
   std::size_t size() const { return size_; }
-  // New elements are default ones.
+  // New elements are default-constructed.
   void GrowTo(std::size_t size) {
     if (size <= size_) return;
     while (chunks_.size() * kChunk < size) chunks_.push_back(std::make_unique<T[]>(kChunk));
@@ -44,16 +44,16 @@ class Chunked {
   std::size_t size_ = 0;
 };
 
-// Keys are read from the objects, not stored again. Ids are below limit() and used again after Erase.
+// Keys are read from the objects, not stored again. Ids are below limit() and reused after Erase.
 class EntryTable {
  public:
   explicit EntryTable(const ObjectForm& form) : form_(&form) {}
 
   std::size_t size() const { return size_; }
   EntryId limit() const { return static_cast<EntryId>(entries_.size()); }
-  // Null where the id is free.
+  // Null if the id is free.
   const ObjectRef& At(EntryId id) const { return entries_[id].object; }
-  ObjectRef Take(EntryId id) { return std::move(entries_[id].object); }  // the entry is of no use afterwards
+  ObjectRef Take(EntryId id) { return std::move(entries_[id].object); }  // the entry is unusable afterwards
 
   EntryId Find(std::string_view ns, std::string_view name) const;
   struct Put {
@@ -74,7 +74,7 @@ class EntryTable {
     std::uint32_t hash = 0;
     EntryId id = kNoEntry;
   };
-  std::size_t FindSlot(std::uint32_t hash, std::string_view ns, std::string_view name) const;  // a free one where there is none
+  std::size_t FindSlot(std::uint32_t hash, std::string_view ns, std::string_view name) const;  // a free one if there is none
   void Rebuild(std::size_t slots);
 
   const ObjectForm* form_;
@@ -86,12 +86,12 @@ class EntryTable {
 
 class IdIndex {
  public:
-  using Bucket = std::vector<EntryId>;  // in no order
+  using Bucket = std::vector<EntryId>;  // in no particular order
 
-  // From now on the id has these values (repeated ones count once) and no others.
+  // Sets the values of the id, replacing all others. Duplicates count once.
   void Set(EntryId id, std::span<const String> values);
   void Erase(EntryId id) { Set(id, {}); }
-  // Null where nothing has the value.
+  // Returns null if nothing has the value.
   const Bucket* Find(std::string_view value) const;
   std::size_t Count(std::string_view value) const {
     const Bucket* bucket = Find(value);
@@ -106,11 +106,11 @@ class IdIndex {
     bool operator()(std::string_view a, std::string_view b) const { return a == b; }
   };
   using Buckets = std::unordered_map<String, Bucket, KeyedHash, Equal>;
-  // Where an id stands in a bucket: taking it out is a matter of one swap.
+  // The position of an id in a bucket, so that removing it takes one swap.
   struct Place {
     Buckets::value_type* bucket = nullptr;
     std::uint32_t at = 0;
-    std::uint32_t next = 0;  // another place of the same id, as an index into more_ plus 1; 0: none
+    std::uint32_t next = 0;  // the next position of the same id, as an index into more_ plus 1; 0 for none
   };
   bool HasExactly(EntryId id, std::span<const String> values) const;
   void AddTo(EntryId id, const String& value);
@@ -119,7 +119,7 @@ class IdIndex {
 
   Buckets buckets_;
   Chunked<Place> places_;    // by id
-  std::vector<Place> more_;  // of ids with more than one value
+  std::vector<Place> more_;  // for ids with more than one value
   std::uint32_t free_more_ = 0;
 };
 

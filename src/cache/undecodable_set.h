@@ -1,11 +1,10 @@
-// UndecodableSet: which objects of a cache cannot be decoded, as far as that is known.
+// UndecodableSet: the objects of a cache that cannot be decoded, as far as known.
 //
-// A bounded number of them is remembered with all that is known of them. Of the others a hash of the key and the version are kept: of all
-// that the cache has an older version of, and of a bounded number of those that it lacks. That number is shared between namespaces, so
-// that whoever fills one of them fills no other: a namespace gets at most as many as are left then. A namespace that has more is doubtful:
-// a key of it that the cache lacks may be one of them, and must not be taken for one that does not exist. So is a namespace with objects
-// of which the name could not be read, and every one while there are objects of which not even the namespace could be. What was deleted
-// since is known not to exist all the same.
+// A bounded number is stored with all details. For the others it stores a hash of the key and the version: of all objects that the cache
+// has an older version of, and of a bounded number of those that it lacks. Namespaces share that bound, and each takes only what is left,
+// so that filling one namespace does not affect the entries of others. A namespace with more is doubtful: a key that the cache lacks may be
+// one of them, and must not be treated as nonexistent. The same holds for a namespace with objects whose name cannot be read, and for all
+// namespaces while there are objects without a readable namespace. Objects deleted since then are known not to exist.
 #pragma once
 
 #include <charconv>
@@ -26,22 +25,22 @@
 
 namespace kube::internal {
 
-// Thread safety: as standard containers.
+// Thread safety: like standard containers.
 class UndecodableSet {
  public:
   static constexpr std::size_t kMost = 1000;
-  // Hashes of keys that the cache lacks: some 50 bytes each.
+  // Hashes of keys that the cache lacks: about 50 bytes each.
   static constexpr std::size_t kMostHashes = 100'000;
 
   bool empty() const { return size() == 0 && !doubtful_; }
   // At most `kMost`.
   std::size_t size() const { return objects_.size() + hashes_ < kMost ? objects_.size() + hashes_ : kMost; }
-  // There are others than those that First gives.
+  // Whether there are more than First returns.
   bool incomplete() const { return hashes_ > 0 || doubtful_; }
-  // There are some that nobody can tell the key of. Only a list can help.
+  // Whether there are some with unknown keys. Only a list can help.
   bool doubtful() const { return doubtful_; }
 
-  // `cached`: the cache has an older version of it.
+  // `cached`: the cache has an older version of the object.
   void Add(UndecodableObject object, bool cached) {
     if (!object.named()) {
       doubtful_ = true;
@@ -72,7 +71,7 @@ class UndecodableSet {
     ++of.lacking;
     ++lacking_;
   }
-  // It came in a way that could be decoded.
+  // A version arrived that could be decoded.
   void Healed(const ObjectKey& key) {
     if (empty()) return;
     const std::uint64_t hash = Hash(key);
@@ -85,7 +84,7 @@ class UndecodableSet {
     Forget(key, hash);
     if (doubtful_ && gone_.size() < kMostHashes) gone_.insert(hash);
   }
-  // With an empty error where the reason was not kept, and without a UID then.
+  // The error and the UID are empty if they were not stored.
   std::optional<UndecodableObject> Find(const ObjectKey& key) const {
     if (const auto found = objects_.find(key); found != objects_.end()) return found->second;
     if (hashes_ == 0) return std::nullopt;
@@ -102,7 +101,7 @@ class UndecodableSet {
     for (auto it = objects_.begin(); it != objects_.end() && out.size() < n; ++it) out.push_back(it->second);
     return out;
   }
-  // Of a read of `key`. `cached`: the cache has a version of it.
+  // The error for a read of `key`. `cached`: the cache has a version of it.
   std::optional<Error> ErrorOf(const ObjectKey& key, bool cached) const {
     if (std::optional<UndecodableObject> found = Find(key)) {
       if (found->error.empty()) found->error = "there are so many of these objects that the reason was not kept";
@@ -121,7 +120,7 @@ class UndecodableSet {
   };
   struct OfNamespace {
     std::unordered_map<std::uint64_t, Mark> marks{};  // by hash
-    std::size_t lacking = 0;                          // of them, not cached
+    std::size_t lacking = 0;                          // of these, not cached
     bool doubtful = false;
   };
 
@@ -151,7 +150,7 @@ class UndecodableSet {
   std::map<String, OfNamespace> namespaces_{};
   std::size_t hashes_ = 0, lacking_ = 0;  // of all namespaces
   bool doubtful_ = false, all_doubtful_ = false;
-  std::unordered_set<std::uint64_t> gone_{};  // while there is doubt
+  std::unordered_set<std::uint64_t> gone_{};  // only while doubtful
 };
 
 }  // namespace kube::internal

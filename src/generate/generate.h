@@ -17,21 +17,21 @@
 namespace kube::generate {
 
 struct GenerateOptions {
-  std::vector<std::string> headers;   // files, or folders whose *.h are read
-  std::vector<std::string> sources;   // C++ files, or folders of them, that are searched for markers of the program: source_reader.h
-  std::vector<std::string> includes;  // folders that #include searches
-  std::string tables;                 // folder for the .kube.cc files; empty: none are made
-  // Folder for crd/<group>_<plural>.yaml, rbac/role.yaml and webhook/manifests.yaml; empty: none are made.
+  std::vector<std::string> headers;   // files, or directories whose *.h are read
+  std::vector<std::string> sources;   // C++ files, or directories of them, to search for markers of the program: source_reader.h
+  std::vector<std::string> includes;  // directories for #include
+  std::string tables;                 // directory for the .kube.cc files; empty for none
+  // Directory for crd/<group>_<plural>.yaml, rbac/role.yaml and webhook/manifests.yaml; empty for none.
   std::string manifests;
-  std::string samples;      // folder for one sample per kind and version; empty: none are made
-  std::string docs;         // folder for one reference page per group and version; empty: none are made
-  bool all_tables = false;  // a .kube.cc also for a header that needs none
+  std::string samples;      // directory for one sample per kind and version; empty for none
+  std::string docs;         // directory for one reference page per group and version; empty for none
+  bool all_tables = false;  // a .kube.cc file even for a header that needs none
   bool lenient = false;     // unknown markers are warnings
-  // What the program prints for --print-manifests, merged with what markers say. A run without it leaves the roles and webhook
-  // configurations as they are that one with it wrote.
+  // The output of the program's --print-manifests, merged with the markers. A run without it keeps the roles and webhook configurations
+  // that a run with it wrote.
   std::optional<std::string> program;
   std::string role_name = "manager-role";  // of the program's roles, and of markers without roleName
-  bool crds_only = false;                  // no roles and webhook configurations: another run writes those of this folder
+  bool crds_only = false;                  // no roles and webhook configurations: another run writes them to this directory
   CrdOptions crd;
 };
 
@@ -40,10 +40,10 @@ struct OutputFile {
   std::string text;
 };
 
-// Files sorted by path, without the samples that exist: those are the user's. Not to be written if there were errors.
+// Files sorted by path, without existing samples, which belong to the user. Do not write them if there were errors.
 struct Output {
   std::vector<OutputFile> files;
-  // Files of earlier runs that nothing makes any more: generated CRDs of other kinds, pages of other versions, roles without a rule.
+  // Stale files of earlier runs: generated CRDs of other kinds, pages of other versions, roles without a rule.
   std::vector<std::string> stale;
   // The headers and sources that were read, sorted, with absolute paths.
   std::vector<std::string> read;
@@ -54,11 +54,11 @@ Output Generate(const GenerateOptions& options, Problems& problems);
 // The files that WriteOutput would change or remove.
 Result<std::vector<std::string>> StaleFiles(const Output& output);
 
-// Writes what differs, makes folders, removes what is stale. Each file is replaced as a whole, and none before all are written beside their
-// places: if a folder cannot be written, everything stays as it was. Returns what changed.
+// Writes files that differ, creates directories, and removes stale files. Each file is replaced atomically, and none before all are written
+// next to their places: if a directory is not writable, nothing changes. Returns the changed paths.
 Result<std::vector<std::string>> WriteOutput(const Output& output);
 
-// Writes "<path without .d>: <headers>", a rule of make, from which a build system learns when to generate anew.
+// Writes "<path without .d>: <headers>", a make rule, from which a build system learns when to generate again.
 Result<void> WriteDepfile(const std::string& path, const std::vector<std::string>& headers);
 
 }  // namespace kube::generate

@@ -4,15 +4,16 @@
 //   ReadGoTypes({packages.Read("api/v1")}, packages, model, problems);
 //   std::string header = WriteHeader(model, 0, problems);    // header_writer.h
 //
-// Each package becomes a file of the model: the kinds of the given ones with all that they use, and of imported ones what is used. Types,
-// tags and markers mean what controller-gen takes them for:
+// Each package becomes a file of the model: the kinds of the given packages with everything they use, and from imported packages what is
+// used. Types, tags and markers have controller-gen's meaning:
 //   int32, string, []T, map[string]T, *T      std::int32_t, kube::String, kube::List<T>, kube::Map<T>, std::optional<T> or kube::Box<T>
 //   type Phase string                         an alias with its constants
 //   metav1.Time, corev1.PodSpec ...           kubexx's own types: go_builtins.h
-//   MarshalJSON                               what +kubebuilder:validation:Type says; without it the fields, or raw JSON if they have no
-//   tags MarshalText                               kube::String a field without omitempty, or +required   +required, as the package's
-//   default decides
-// Integers without a size have no format in a schema, which `+kubebuilder:validation:Format=""` says. Interfaces, functions, channels,
+//   MarshalJSON                               the type of +kubebuilder:validation:Type; without it the fields, or raw JSON if they have
+//                                             no tags
+//   MarshalText                               kube::String
+//   a field without omitempty, or +required   +required, as the package's default decides
+// Integers without a size have no format in a schema, which becomes `+kubebuilder:validation:Format=""`. Interfaces, functions, channels,
 // generic types, and structs without a name are errors that say what to write instead.
 #pragma once
 
@@ -26,7 +27,7 @@
 
 namespace kube::generate {
 
-// Types are resolved and the model is indexed. Paths of files are "<group>/<version>/types.h".
+// Resolves types and indexes the model. Paths of files are "<group>/<version>/types.h".
 void ReadGoTypes(const std::vector<const GoPackage*>& given, GoPackages& packages, Model& model, Problems& problems);
 
 // The headers of the packages in these folders. No files if there were errors.

@@ -1,9 +1,9 @@
-// The manifests of a program, beside its CRDs: what markers say and what the program registers, in one.
+// The manifests of a program, besides its CRDs: markers and registrations combined.
 //
 //   ProgramManifests made = MakeProgramManifests(model, printed, "manager-role", problems);
 //
-// Each kind of object that `--print-manifests` prints has a file, and a function that merges it with the markers for it: roles.h,
-// webhooks.h. Of a CustomResourceDefinition its conversion is merged into the one that headers make.
+// Each kind of object that `--print-manifests` prints has a file, and a function that merges it with its markers: roles.h, webhooks.h. For
+// a CustomResourceDefinition only the conversion is used, and merged into the generated one.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace kube::generate {
 
-// Documents in YAML; empty without any.
+// YAML documents; empty if there are none.
 struct ProgramManifests {
   std::string roles;                                      // rbac/role.yaml
   std::string webhooks;                                   // webhook/manifests.yaml

@@ -3,8 +3,8 @@
 //   SchemaMaker maker(model, builtins, {}, problems);
 //   Value schema = maker.KindSchema(network);     // versions[].schema.openAPIV3Schema
 //
-// A field's schema is that of its type and that of the field's markers, joined: what both say and cannot be merged ends up in allOf, as
-// controller-gen writes it.
+// The schema of a field combines that of its type with the field's markers. What both set and cannot be merged goes into allOf, as in
+// controller-gen.
 #pragma once
 
 #include <map>
@@ -24,10 +24,10 @@ namespace kube::generate {
 struct SchemaOptions {
   bool allow_dangerous_types = false;  // double
   bool embedded_object_meta = false;   // ObjectMeta inside of a spec keeps name, namespace, labels, annotations and finalizers
-  std::optional<int> max_description;  // bytes of a description; 0 leaves all out
+  std::optional<int> max_description;  // bytes of a description; 0 omits all
 };
 
-// Where a schema that is being made keeps what +kube:schema says.
+// Where a schema under construction stores +kube:schema.
 inline constexpr std::string_view kRawKeys = "$kube";
 
 class SchemaMaker {
@@ -50,14 +50,14 @@ class SchemaMaker {
   bool IsRequired(const Struct& s, const Field& field);
   void AddOneOfChecks(const Struct& s);
 
-  // Without references: the type's schema and the field's side by side in allOf.
+  // Without references: the type's schema and the field's, combined by allOf.
   const Value& Expanded(const std::string& name);
   // `owner`: the struct whose schema it is, for the places of its fields.
   void Expand(Value& schema, const Struct* owner = nullptr);
 
-  // A key of the schema, or of what it joins: the field's own part comes last, and counts before the type's.
+  // A key of the schema, or of its allOf: the field's own part comes last, and takes precedence over the type's.
   static const Value* FindInParts(const Value& schema, std::string_view key);
-  // What a marker may be applied to: the type that a schema has in the end.
+  // What a marker may be applied to: the final type of a schema.
   std::string EffectiveType(const Value& schema);
   bool IsTextual(const Value& schema);
   void Apply(const std::vector<Marker>& markers, Value& schema, const Alias* alias);
@@ -81,10 +81,10 @@ class SchemaMaker {
   Position at_;                    // of the field whose type is expanded
 };
 
-// The order of the values of +k8s:enum: that of their JSON as Go writes it, where "a b" stands before "a".
+// The order of values of +k8s:enum: that of their JSON as written by Go, where "a b" comes before "a".
 bool StandsBeforeInEnum(const std::string& a, const std::string& b);
 
-// Merges each schema's allOf into it, and sets the keys of +kube:schema, all the way down.
+// Merges each schema's allOf into it, and sets the keys of +kube:schema, recursively.
 void FlattenAllOf(Value& schema, const Position& at, Problems& problems);
 
 // Cuts descriptions at a sentence or word, as controller-gen does.

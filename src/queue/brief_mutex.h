@@ -1,9 +1,9 @@
-// BriefMutex: a lock for what takes some dozens of nanoseconds, where a Mutex would cost as much again.
+// BriefMutex: a lock for critical sections of some dozens of nanoseconds, for which a Mutex would double the cost.
 //
-// Taking it is one atomic operation, releasing it a plain store: nobody is woken. Who finds it taken looks once more after a microsecond
-// or two, and then every tenth of a millisecond. Under load one thread so gets hundreds of turns in a row with all that it needs in its
-// processor's cache, which is several times as fast as handing over after each. The price: it is unfair, and who has to wait for more
-// than an instant waits longer than it had to.
+// Acquiring it is one atomic operation, releasing it a plain store that wakes no thread. A thread that finds it taken retries after a
+// microsecond or two, and then every tenth of a millisecond. Under load one thread therefore gets hundreds of turns in a row with a warm
+// processor cache, which is several times faster than handing over after each turn. The price is unfairness: a thread that must wait for
+// more than an instant waits longer than necessary.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace kube::internal {
 
-// Tells the processor that this is a loop that waits.
+// A processor hint for spin loops.
 inline void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -22,10 +22,10 @@ inline void Pause() {
 #endif
 }
 
-// Whether waiting awake makes sense: alone on its processor, nobody can see something happen.
+// Whether spinning makes sense: not on a single processor, where no other thread can make progress meanwhile.
 bool CanLookOut();
 
-// Not recursive. Whoever holds it may destroy it: the one who held it before does not touch it any more.
+// Not recursive. The holder may destroy it: the previous holder does not touch it any more.
 class KUBE_CAPABILITY("mutex") BriefMutex {
  public:
   BriefMutex() = default;
@@ -56,7 +56,7 @@ class KUBE_SCOPED_CAPABILITY BriefLock {
   BriefMutex& mu_;
 };
 
-// The CondVar of a BriefMutex, for what is rare. Waiting may end without a reason: wait in a loop over the condition.
+// A condition variable for BriefMutex, for rare waits. Waits may end spuriously: loop over the condition.
 class BriefCondVar {
  public:
   void Wait(BriefMutex& mu) KUBE_REQUIRES(mu) KUBE_NO_THREAD_SAFETY_ANALYSIS {

@@ -1,5 +1,5 @@
-// NodePool: memory for the nodes of a queue. Keeps some of what comes back: keys come and go on different threads, which malloc does not
-// like.
+// NodePool: memory for the nodes of a queue. Reuses some of it: nodes are allocated and freed on different threads, which is slow with
+// malloc.
 #pragma once
 
 #include <cstddef>

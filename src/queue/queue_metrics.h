@@ -1,4 +1,4 @@
-// QueueMetrics: what a queue reports, under client-go's names.
+// QueueMetrics: the metrics of a queue, under client-go's names.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace kube::internal {
 
-// Nothing happens unless there is a sink and the queue has a name. Called with the queue's lock held: gauges would be told in the wrong
-// order else. Thread safety: none.
+// Does nothing without a sink or a name of the queue. Called with the queue's lock held, so that gauges are reported in order. Thread
+// safety: none.
 class QueueMetrics {
  public:
   QueueMetrics(std::string name, std::string controller, std::shared_ptr<MetricsSink> sink);
 
   bool enabled() const { return sink_ != nullptr; }
 
-  void Added(int priority);       // the key has work to do from now on
+  void Added(int priority);       // the key is queued
   void Raised(int from, int to);  // its priority changed
   void Got(int priority, Clock::Duration queued);
   void Done(Clock::Duration worked);
@@ -38,7 +38,8 @@ class QueueMetrics {
   const std::string controller_;
   const std::shared_ptr<MetricsSink> sink_;
   long depth_ = 0;
-  // Of a controller's queue, by priority. At most kPriorities of them; the others together, as a label's values have to be few.
+  // The depth by priority, for a controller's queue. At most kPriorities priorities; all others are combined, because label values must be
+  // few.
   static constexpr std::size_t kPriorities = 25;
   std::vector<std::pair<int, long>> depths_;
   long other_depth_ = 0;

@@ -1,4 +1,4 @@
-// ReadyList: the keys that a worker may take, in the order of priority and age.
+// ReadyList: the keys that a worker may take, ordered by priority and age.
 #pragma once
 
 #include <cstddef>
@@ -32,18 +32,18 @@ struct NodeList {
   }
 };
 
-// All queued keys of one priority, the oldest first.
+// All queued keys of one priority, oldest first.
 struct ReadyBucket {
   int priority = 0;
-  std::int64_t score = 0;  // of its head; the lowest one goes first
+  std::int64_t score = 0;  // of its head; the lowest goes first
   std::size_t heap_index = 0;
   NodeList nodes;
 };
 
-// A key that came at time t with priority p has the score t - p * ageing. All keys become more urgent at the same pace, so their order
-// never changes by waiting: it is enough to compare the heads of the buckets, of which there are few.
+// A key that arrives at time t with priority p has the score t - p * ageing. All keys become more urgent at the same rate, so waiting never
+// changes their order: it is enough to compare the heads of the few buckets.
 //
-// Cost: a few steps for each call while there are few priorities, log(number of priorities) else. Owns no nodes. Thread safety: none.
+// Cost: a few steps per call while there are few priorities, otherwise log(number of priorities). Owns no nodes. Thread safety: none.
 class ReadyList {
  public:
   explicit ReadyList(Clock::Duration ageing) : ageing_(ageing) {}
@@ -51,15 +51,15 @@ class ReadyList {
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  // Behind those of its priority. Sets `queued`, `priority`.
+  // Adds the node behind those of its priority. Sets `queued`, `priority`.
   void Push(WorkNode* node, int priority, Clock::TimePoint now);
-  // The one that goes first. Requires: !empty().
+  // Removes and returns the first node. Requires: !empty().
   WorkNode* Pop();
   // Gives a queued key a higher priority.
   void Raise(WorkNode* node, int priority, Clock::TimePoint now);
   void Remove(WorkNode* node);
 
-  // Since when the key that is queued the longest has been; requires: !empty(). Of keys that were raised the time of that may count.
+  // When the oldest queued key was queued; requires: !empty(). Keys that were raised may count from that time.
   Clock::TimePoint Oldest() const;
 
   // Bucket by bucket, the highest priority first, until `visit` returns false.
@@ -85,8 +85,8 @@ class ReadyList {
 
   const Clock::Duration ageing_;
   std::size_t size_ = 0;
-  std::vector<std::unique_ptr<ReadyBucket>> buckets_;  // by priority, the lowest first; empty ones stay as long as they are few
-  IndexedHeap<ReadyBucket, Before> heads_;             // those that are not empty
+  std::vector<std::unique_ptr<ReadyBucket>> buckets_;  // by priority, lowest first; empty buckets stay while they are few
+  IndexedHeap<ReadyBucket, Before> heads_;             // the non-empty ones
 };
 
 }  // namespace kube::internal

@@ -1,4 +1,4 @@
-// The machinery of all work queues: what a key does, who waits for one, and the timers.
+// The implementation of all work queues: the state of keys, waiting callers, and timers.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@
 
 namespace kube::internal {
 
-// Locks: mu_ alone. With it held: the clock is asked and given timers, metrics are told. Without it: timers are cancelled (their callbacks
-// take it), contexts are watched (the same), limiters are asked (they may be a user's), workers are woken.
+// Locking: mu_ is the only lock. With it held, the queue reads the clock, arms timers and reports metrics. Without it, it cancels timers
+// (their callbacks take it), watches contexts (the same), calls limiters (user code) and wakes workers.
 class WorkQueueBase::Impl {
  public:
   Impl(const KeyOps& ops, WorkQueueOptions options);
@@ -40,17 +40,17 @@ class WorkQueueBase::Impl {
   QueueCounts Visit(std::size_t max, const std::function<void(const WorkNode&, const KeyInfo&)>& visit) const KUBE_EXCLUDES(mu_);
 
  private:
-  // A caller of Get that sleeps, or the place for the next one. They live as long as the queue, so waking one needs no lock: at worst it
-  // hits someone who came later, and who looks at `asleep`.
+  // A sleeping caller of Get, or the slot for the next one. Slots live as long as the queue, so waking one needs no lock: at worst this
+  // wakes a later caller, who checks `asleep`.
   struct Sleeper {
     Parker wake;
-    Sleeper* prev = nullptr;  // among those who sleep; `next` also among the free ones
+    Sleeper* prev = nullptr;  // in the list of sleepers; `next` is also used in the free list
     Sleeper* next = nullptr;
-    std::atomic<bool> asleep = false;  // nobody has woken it yet; changed with the lock held
+    std::atomic<bool> asleep = false;  // not woken yet; changed with the lock held
     bool for_work = false;             // woken because of a key
   };
 
-  // What has to be done once the lock is released. Declared before the lock is taken, they do that in their destructors.
+  // Work to do after the lock is released. Declared before the lock is taken, and done by the destructors.
   struct WakeAfterwards {
     WakeAfterwards() = default;
     WakeAfterwards(const WakeAfterwards&) = delete;
@@ -69,27 +69,27 @@ class WorkQueueBase::Impl {
     bool operator()(const WorkNode& a, const WorkNode& b) const { return a.due < b.due; }
   };
 
-  // Rate-limited, with a delay, or both.
+  // Adds a key that is rate-limited, delayed, or both.
   void AddLater(const void* key, std::size_t hash, const AddOptions& options) KUBE_EXCLUDES(mu_);
   WorkNode* Make(const void* key, std::size_t hash) KUBE_REQUIRES(mu_);
   WorkNode* FindOrMake(const void* key, std::size_t hash) KUBE_REQUIRES(mu_);
-  // Frees a node that does nothing.
+  // Frees a node in no state.
   void Release(WorkNode* node) KUBE_REQUIRES(mu_);
   void MakeReady(WorkNode* node, int priority, Clock::TimePoint now) KUBE_REQUIRES(mu_);
   void MakeWait(WorkNode* node, int priority, Clock::TimePoint due, Afterwards& after) KUBE_REQUIRES(mu_);
   WorkNode* TakeNext(Afterwards& after) KUBE_REQUIRES(mu_);
   void Finish(WorkNode* node, WakeAfterwards& after) KUBE_REQUIRES(mu_);
-  // If there are keys and a sleeper, and none is on its way already.
+  // Wakes a sleeper if there are keys and no woken worker is on its way.
   void WakeOne(WakeAfterwards& after) KUBE_REQUIRES(mu_);
-  // The same with the lock held, for those whom the destructor may not see any more once they have released it.
+  // The same with the lock held, for callers that may be destroyed once they release it.
   void WakeOneNow() KUBE_REQUIRES(mu_);
-  // Looks out for a key for a moment before it is worth to fall asleep.
+  // Spins briefly for a key before sleeping.
   void LookOut() const KUBE_EXCLUDES(mu_);
   Sleeper* FallAsleep() KUBE_REQUIRES(mu_);
   void Unlink(Sleeper* sleeper) KUBE_REQUIRES(mu_);
   void SleepUntilWoken(const Context& ctx, Sleeper* sleeper) KUBE_EXCLUDES(mu_);
   void StopLocked(Afterwards& after) KUBE_REQUIRES(mu_);
-  // Somebody has stopped waiting. The queue may go away as soon as the lock is released, unless that one has taken a key.
+  // A caller has stopped waiting. The queue may be destroyed as soon as the lock is released, unless that caller has taken a key.
   void Left() KUBE_REQUIRES(mu_) {
     if (forced_ && idle_ + draining_ == 0) changed_.NotifyAll();
   }
@@ -105,28 +105,28 @@ class WorkQueueBase::Impl {
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<RetryLimiter> limiter_;
 
-  // Alone in its cache line: what an Add of a queued key reads beside it then stays with each processor.
+  // In its own cache line, so that the data that an Add of a queued key reads stays cached on each processor.
   alignas(64) mutable BriefMutex mu_;
   alignas(64) bool shutting_down_ KUBE_GUARDED_BY(mu_) = false;
   NodeTable nodes_ KUBE_GUARDED_BY(mu_);
   QueueMetrics metrics_ KUBE_GUARDED_BY(mu_);
   NodePool pool_ KUBE_GUARDED_BY(mu_);
   ReadyList ready_ KUBE_GUARDED_BY(mu_);
-  NodeList processing_ KUBE_GUARDED_BY(mu_);  // in the order of their beginning
+  NodeList processing_ KUBE_GUARDED_BY(mu_);  // in the order in which processing began
   IndexedHeap<WorkNode, Sooner> waiting_ KUBE_GUARDED_BY(mu_);
 
-  Sleeper* asleep_ KUBE_GUARDED_BY(mu_) = nullptr;  // the one that fell asleep last is woken first: its data is still near the processor
+  Sleeper* asleep_ KUBE_GUARDED_BY(mu_) = nullptr;  // last in, first out: the last sleeper's data is still in the cache
   Sleeper* free_sleepers_ KUBE_GUARDED_BY(mu_) = nullptr;
   std::vector<std::unique_ptr<Sleeper>> sleepers_ KUBE_GUARDED_BY(mu_);
-  bool coming_ KUBE_GUARDED_BY(mu_) = false;       // someone looks out for a key, or was woken for one and has not come for it yet
-  std::atomic<bool> has_ready_ = false;            // !ready_.empty(), for the one who looks out
-  std::size_t idle_ KUBE_GUARDED_BY(mu_) = 0;      // callers who wait in Get
-  std::size_t draining_ KUBE_GUARDED_BY(mu_) = 0;  // and in ShutDownWithDrain
+  bool coming_ KUBE_GUARDED_BY(mu_) = false;       // a worker spins, or was woken for a key and has not taken it yet
+  std::atomic<bool> has_ready_ = false;            // !ready_.empty(), for the spinning worker
+  std::size_t idle_ KUBE_GUARDED_BY(mu_) = 0;      // callers waiting in Get
+  std::size_t draining_ KUBE_GUARDED_BY(mu_) = 0;  // callers waiting in ShutDownWithDrain
 
-  bool forced_ KUBE_GUARDED_BY(mu_) = false;  // ShutDown was called: nobody waits for a drain
+  bool forced_ KUBE_GUARDED_BY(mu_) = false;  // ShutDown was called: drains end
   BriefCondVar changed_;                      // drained, forced, or the last caller has left
 
-  // One for the key that is due first. An old one that comes too early finds nothing to do.
+  // For the key that is due first. A stale timer that fires early does nothing.
   Timer due_timer_ KUBE_GUARDED_BY(mu_);
   Clock::TimePoint due_armed_ KUBE_GUARDED_BY(mu_) = Clock::TimePoint::max();
   Timer refresh_timer_ KUBE_GUARDED_BY(mu_);

@@ -1,11 +1,11 @@
 // What `kubexx init`, `kubexx create api` and `kubexx create webhook` write.
 //
 //   Result<Scaffold> made = Init({.name = "guestbook", .domain = "my.domain"});
-//   Result<std::vector<Planned>> plan = PlanFiles(folder, made->files);       // which of them are new, changed or the user's
+//   Result<std::vector<Planned>> plan = PlanFiles(folder, made->files);       // which of them are new, changed or user files
 //   WriteFiles(folder, made->files);
 //
-// Two sorts of files: those of the user are written once and stay as they are from then on; generated ones follow PROJECT and are replaced.
-// No function here edits a file of the user.
+// There are two sorts of files: user files are written once and never changed afterwards; generated files follow PROJECT and are replaced.
+// No function here edits a user file.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct Scaffold {
 struct InitOptions {
   std::string name;
   std::string domain;
-  std::string kubexx_version = "0.1";  // that find_package asks for
-  bool namespaced = false;             // the program watches the namespace that it is deployed to
+  std::string kubexx_version = "0.1";  // for find_package
+  bool namespaced = false;             // the program watches only the namespace that it is deployed to
 };
 Result<Scaffold> Init(const InitOptions& options);
 
@@ -49,20 +49,20 @@ struct ExternalKind {
   Resource resource;
   std::vector<ScaffoldFile> files;  // headers made from Go types
 };
-// Reads the header, or fetches the Go module with Go's command and makes headers of the package and of what it uses.
-// Blocking: until the module is fetched, minutes at most. Errors: kInvalid, which say what else to try.
+// Reads the header, or fetches the Go module with the go command and generates headers for the package and its dependencies. Blocking:
+// until the module is fetched, up to minutes. Errors: kInvalid, with alternatives to try.
 Result<ExternalKind> FindExternalKind(const std::string& folder, const ExternalOptions& options, const std::string& group,
                                       const std::string& version, const std::string& kind);
 
 struct CreateApiOptions {
-  std::optional<std::string> group{};  // in front of the domain; "" is the domain itself. Of built-in kinds "core", "apps" ...
+  std::optional<std::string> group{};  // before the domain; "" is the domain itself. For built-in kinds "core", "apps" ...
   std::string version{};
   std::string kind{};
-  std::string plural{};  // empty: by the rules of English
+  std::string plural{};  // empty for the English plural
   bool namespaced = true;
-  bool resource = true;              // false: a controller for a kind that exists, in PROJECT or in Kubernetes
+  bool resource = true;              // false: a controller for an existing kind, in PROJECT or in Kubernetes
   std::optional<bool> controller{};  // unset: unless another version of the kind has one
-  std::string controller_name{};     // empty: the kind's; another one makes another controller of the kind
+  std::string controller_name{};     // empty for the kind's; another name adds another controller of the kind
   std::optional<ExternalKind> external{};
 };
 Result<Scaffold> CreateApi(const Project& project, const CreateApiOptions& options);
@@ -85,22 +85,21 @@ enum class FileState : std::uint8_t {
   kNew,
   kSame,      // exists with this text
   kReplaced,  // a generated file that changes
-  kUsers,     // a file of the user with another text: written with --force only
+  kUsers,     // a user file with another text: written only with --force
 };
 struct Planned {
   std::string path;  // with the folder
   FileState state;
 };
-// Reads the files that exist. Errors: kInvalid for one that cannot be read, such as a folder of that name.
+// Reads the existing files. Errors: kInvalid if one cannot be read, such as a directory of that name.
 Result<std::vector<Planned>> PlanFiles(const std::string& folder, const std::vector<ScaffoldFile>& files);
-// Writes all of them, each as a whole, and PROJECT last. Errors: kInvalid with the path.
+// Writes all files, each atomically, and PROJECT last. Errors: kInvalid with the path.
 Result<void> WriteFiles(const std::string& folder, const std::vector<ScaffoldFile>& files);
 
-// Keeps other commands out of a project from before PROJECT is read until everything is written. Without the folder there is nothing to
-// keep.
+// Locks the project from before PROJECT is read until everything is written. Does nothing if the directory does not exist.
 class ProjectLock {
  public:
-  // Blocking: until no other command has it.
+  // Blocking: until no other command holds the lock.
   explicit ProjectLock(const std::string& folder);
   ~ProjectLock();
   ProjectLock(const ProjectLock&) = delete;
@@ -110,7 +109,7 @@ class ProjectLock {
   int folder_ = -1;
 };
 
-// Reads FOLDER/PROJECT. Errors: kInvalid, which says how to make one.
+// Reads FOLDER/PROJECT. Errors: kInvalid, with how to create one.
 Result<Project> ReadProject(const std::string& folder);
 
 }  // namespace kube::scaffold

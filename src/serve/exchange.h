@@ -1,8 +1,8 @@
-// The state behind an HttpExchange: what the handler's threads hand over, and what the session of the connection takes from it.
+// The state behind an HttpExchange: shared between the handler's threads and the session of the connection.
 //
-//   Waker           how an exchange tells its connection, from any thread, that there is something new
+//   Waker           notifies a connection, from any thread, that an exchange has changed
 //   ExchangeState   one request and its answer; shared by the handler's HttpExchange and the session
-//   Dispatch        gives an exchange to the handler
+//   Dispatch        passes an exchange to the handler
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,20 @@ namespace kube::serve {
 class ExchangeState;
 class RawPipe;
 
-// Thread safety: from any thread. Does nothing once the connection is gone; outlives it.
+// Thread safety: any thread. Outlives its connection, and does nothing after that has closed.
 class Waker {
  public:
   virtual ~Waker() = default;
   virtual void Wake(std::shared_ptr<ExchangeState> exchange) = 0;
 };
 
-// Thread safety: the first block of functions from any thread, the second one from the I/O thread of the connection only.
+// Thread safety: the first block of functions from any thread, the second one only from the connection's I/O thread.
 class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
  public:
-  // `stream` is the session's own number for it. What it holds is charged to `account`, unless that is null.
+  // `stream` is the session's number for the exchange. Memory is charged to `account`, unless that is null.
   ExchangeState(HttpRequest request, std::shared_ptr<Waker> waker, std::int32_t stream, const std::shared_ptr<Account>& account);
 
-  // Until Drop.
+  // Valid until Drop.
   const HttpRequest& request() const { return request_; }
   bool head_request() const { return head_request_; }
   std::int32_t stream() const { return stream_; }
@@ -50,34 +50,34 @@ class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
   void CutAfter(std::size_t body_bytes);
   void Stall(bool stalled);
   Result<std::unique_ptr<UpgradedStream>> Upgrade(HttpHeaders headers);
-  // The handler has let go of it: the request is freed.
+  // The handler has released the exchange: frees the request.
   void Drop();
 
   struct Head {
     int status = 200;
     HttpHeaders headers;
-    std::optional<std::size_t> length;  // of the body, where all of it is known
+    std::optional<std::size_t> length;  // of the body, if all of it is known
   };
   struct Progress {
     bool aborted = false;
-    std::unique_ptr<Head> head;     // once, when the answer has begun
-    std::shared_ptr<RawPipe> pipe;  // once, with the head, where it leaves HTTP
+    std::unique_ptr<Head> head;     // once, when the answer begins
+    std::shared_ptr<RawPipe> pipe;  // once, with the head, if the connection leaves HTTP
   };
-  // What is new; later changes wake the connection again.
+  // Returns what is new. Later changes wake the connection again.
   Progress Look();
 
   struct Offer {
     std::size_t size = 0;  // bytes that may go out now
-    bool last = false;     // and nothing after them
-    bool cut = false;      // nothing may go out any more: end it the hard way
+    bool last = false;     // nothing follows
+    bool cut = false;      // nothing more may be sent: abort
   };
-  // Everything of the answer is here.
+  // Whether all of the answer is available.
   bool Complete() const;
-  // What of the body may go out, at most `max`.
+  // What may be sent of the body, at most `max` bytes.
   Offer Next(std::size_t max) const;
-  // Moves `size` bytes of the body, not more than were offered, to the end of `out`.
+  // Moves `size` bytes of the body, at most what was offered, to the end of `out`.
   void Take(std::size_t size, std::string& out);
-  // The answer is complete, or the client is gone. Runs the callbacks of OnClose.
+  // The answer is complete, or the client has disconnected. Runs the OnClose callbacks.
   void Close();
 
  private:
@@ -85,7 +85,7 @@ class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
 
   bool Begin(Answer answer, Head head) KUBE_REQUIRES(mu_);
   void Push(std::shared_ptr<const std::string> text) KUBE_REQUIRES(mu_);
-  // True where the caller has to wake the connection, after it let go of the lock.
+  // Returns true if the caller must wake the connection after releasing the lock.
   bool Signal() KUBE_REQUIRES(mu_);
   void WakeIf(bool wake);
 
@@ -101,7 +101,7 @@ class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
   std::unique_ptr<Head> head_ KUBE_GUARDED_BY(mu_);
   std::shared_ptr<RawPipe> pipe_ KUBE_GUARDED_BY(mu_);
   std::deque<std::shared_ptr<const std::string>> texts_ KUBE_GUARDED_BY(mu_);
-  std::size_t taken_of_first_ KUBE_GUARDED_BY(mu_) = 0;  // bytes of texts_.front() that are gone
+  std::size_t taken_of_first_ KUBE_GUARDED_BY(mu_) = 0;  // bytes of texts_.front() already taken
   std::size_t buffered_ KUBE_GUARDED_BY(mu_) = 0;
   Charge buffered_charge_ KUBE_GUARDED_BY(mu_);
   std::size_t sent_ KUBE_GUARDED_BY(mu_) = 0;
@@ -114,14 +114,14 @@ class ExchangeState : public std::enable_shared_from_this<ExchangeState> {
   std::vector<std::function<void()>> on_close_ KUBE_GUARDED_BY(mu_);
 };
 
-// Calls the handler. One that throws gives a 500, or an aborted answer where it had begun.
+// Calls the handler. If it throws, answers 500, or aborts an answer that has begun.
 void Dispatch(const HttpServer::Handler& handler, const std::shared_ptr<ExchangeState>& state);
 
-// "Not Found"; empty for a code that has no name.
+// "Not Found"; empty for an unknown code.
 std::string_view ReasonPhrase(int status);
-// The time now as HTTP writes it. Cheap: made once a second.
+// The current time in HTTP format. Cheap: formatted once a second.
 std::string_view HttpDate();
-// The same text without what would end a header.
+// The text without characters that would end a header.
 std::string CleanHeaderValue(std::string_view value);
 
 }  // namespace kube::serve

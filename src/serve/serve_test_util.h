@@ -1,4 +1,4 @@
-// Clients for the tests of this room: libcurl for what a real client does, bare sockets for what none should do.
+// Clients for the tests of this room: libcurl for normal requests, raw sockets for malformed ones.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ using kube::internal::Handover;
 
 constexpr std::chrono::seconds kPatience{60};
 
-// A TCP connection to a port of this machine. Functions that wait give up after kPatience.
+// A TCP connection to a local port. Functions that wait time out after kPatience.
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port);
@@ -31,17 +31,17 @@ class RawClient {
 
   bool connected() const { return connected_; }
   bool Send(std::string_view bytes) const;
-  // Sends no more.
+  // Shuts down the sending direction.
   void End() const;
-  // Everything up to and including `end`; shorter where the server closed before.
+  // Reads up to and including `end`; less if the server closes before.
   std::string ReadUntil(std::string_view end);
   std::string ReadExactly(std::size_t size);
-  // Everything until the server closes. "[timeout]" at the end where it does not.
+  // Reads until the server closes. Ends with "[timeout]" if it does not.
   std::string ReadAll();
   int fd() const { return fd_; }
 
  private:
-  // 0 at the end, -1 after kPatience.
+  // Returns 0 at the end, -1 after kPatience.
   int Fill();
   int fd_ = -1;
   bool connected_ = false;
@@ -56,7 +56,7 @@ struct CurlRequest {
   bool http2 = false;
   std::string ca_pem;                             // for https
   KeyPair certificate;                            // of the client
-  std::function<bool(std::string_view)> on_data;  // false: leave in the middle
+  std::function<bool(std::string_view)> on_data;  // return false to disconnect in the middle
 };
 
 struct CurlAnswer {
@@ -66,10 +66,10 @@ struct CurlAnswer {
   long http_version = 0;  // 1 or 2
   std::map<std::string, std::string> headers;
   std::string body;
-  long connects = 0;  // connections that had to be made for it
+  long connects = 0;  // connections opened for it
 };
 
-// One curl handle: requests one after the other over one connection, as long as that lives.
+// One curl handle: sequential requests over one connection while that lives.
 class CurlClient {
  public:
   CurlClient();
@@ -85,20 +85,20 @@ class CurlClient {
 
 CurlAnswer Fetch(const CurlRequest& request);
 
-// Many streams over one connection of HTTP/2 with TLS (curl multi); `url` is fetched `count` times at once.
+// Fetches one URL `count` times at once: many streams over one HTTP/2 connection with TLS (curl multi).
 class CurlSwarm {
  public:
   CurlSwarm(const std::string& url, int count);
-  // The URL, the headers and the CA of `request`, which is fetched `count` times.
+  // Fetches the URL of `request`, with its headers and CA, `count` times at once.
   CurlSwarm(const CurlRequest& request, int count);
   CurlSwarm(const CurlSwarm&) = delete;
   CurlSwarm& operator=(const CurlSwarm&) = delete;
   ~CurlSwarm();
-  // Runs until `done` says so; false after kPatience.
+  // Runs until `done` returns true; returns false after kPatience.
   bool RunUntil(const std::function<bool()>& done);
   const std::string& body(int index) const;
   int finished() const;
-  long connections() const;  // that were made
+  long connections() const;  // opened so far
 
  private:
   struct Impl;
@@ -108,7 +108,7 @@ class CurlSwarm {
 // HttpLimits::ForApi() with a change.
 HttpLimits Generous(const std::function<void(HttpLimits&)>& change);
 
-// A server that has to start; the test ends where it does not. Limits that nobody set are those of ForApi().
+// Starts a server, and ends the test if it cannot. Limits that were not set are those of ForApi().
 std::unique_ptr<HttpServer> StartServer(HttpServerOptions options, HttpServer::Handler handler);
 
 // A CA with a certificate for 127.0.0.1; made once.

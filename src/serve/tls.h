@@ -50,7 +50,7 @@ class TlsEngine {
   // Says goodbye to the client.
   void Shutdown();
 
-  // What has to go to the client; Sent(n) when n bytes of it are gone.
+  // The bytes to send to the client; call Sent(n) after sending n of them.
   std::string_view pending() const;
   void Sent(std::size_t size);
   // Memory of the buffers on both sides.

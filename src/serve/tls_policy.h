@@ -1,4 +1,4 @@
-// What OpenSSL is told for a TlsPolicy.
+// Translates a TlsPolicy for OpenSSL.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Finding what a control plane is made of: programs, ports, and an existing cluster's kubeconfig.
+// Locates the parts of a control plane: programs, ports, and an existing cluster's kubeconfig.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kube::testing::internal {
 
-// An environment variable; empty where it is unset.
+// Returns an environment variable, or "" if it is not set.
 std::string Environment(const char* name);
 
 // ${KUBEXX_CACHE:-${XDG_CACHE_HOME:-~/.cache}/kubexx}/control-plane
@@ -18,11 +18,11 @@ std::string ControlPlaneCache();
 
 bool IsProgram(const std::string& path);
 
-// A port of 127.0.0.1 on which nothing listens, outside of the range from which the system takes ports for outgoing connections: a
-// server that is down for a moment finds its port free again. Somebody else may still be faster; callers try again.
+// Returns a free port of 127.0.0.1 outside of the system's ephemeral range, so that a server that restarts finds its port still free.
+// Another process may still take it first: callers retry.
 Result<std::uint16_t> PickPort();
 
-// Where a kubeconfig's current context leads.
+// The target of a kubeconfig's current context.
 struct ExistingCluster {
   std::string kubeconfig;  // its text
   std::string url;
@@ -35,7 +35,7 @@ Result<ExistingCluster> ReadKubeconfig(const std::string& text, const std::strin
 Result<std::string> ReadFile(const std::string& path);
 // Readable for this user only.
 Result<void> WriteFile(const std::string& path, std::string_view text);
-// The last `lines` lines; empty where there is no such file.
+// The last `lines` lines; empty if the file does not exist.
 std::string TailOf(const std::string& path, int lines);
 
 }  // namespace kube::testing::internal

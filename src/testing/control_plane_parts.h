@@ -1,4 +1,4 @@
-// One program of a control plane: its command line, its process, its log, and how to tell that it is ready.
+// One program of a control plane: its command line, its process, its log, and its readiness check.
 #pragma once
 
 #include <functional>
@@ -28,16 +28,16 @@ class ControlPlaneProgram {
     std::string log_file;
     std::string host_url;    // "https://127.0.0.1"
     std::string ready_path;  // "/readyz"
-    HttpIdentity identity;   // who asks
+    HttpIdentity identity;   // identity for the readiness check
     std::function<std::vector<std::string>(std::uint16_t port)> flags;
     std::function<void(std::string_view)> progress;
   };
   explicit ControlPlaneProgram(Options options) : options_(std::move(options)) {}
 
-  // Starts it on a port of its own choice, the same each time, and waits until it answers. Where the port was taken by somebody else
-  // meanwhile: the first time another port is tried, later the same one again until the context stops.
+  // Starts it on a port of its own choice, the same each time, and waits until it answers. If another process has taken the port meanwhile,
+  // the first start tries another port; later starts retry the same one until the context stops.
   Result<void> Start(const Context& ctx);
-  // SIGTERM, and SIGKILL where it still runs after `patience`. Nothing where it does not run.
+  // Sends SIGTERM, and SIGKILL if it still runs after `patience`. Does nothing if it is not running.
   void Stop(std::chrono::milliseconds patience);
   void Kill() { Stop(std::chrono::milliseconds(0)); }
   Result<void> Signal(int signal);

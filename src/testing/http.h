@@ -1,4 +1,4 @@
-// A small HTTP client over libcurl: what the test servers are started and tested with until kube::Client takes over.
+// A small HTTP client over libcurl, used to start and test the test servers where kube::Client is not available.
 //
 //   HttpCaller caller({.ca_pem = ca, .token = token});
 //   Result<HttpAnswer> answer = caller.Do({.method = "GET", .url = url + "/readyz"});
@@ -30,8 +30,8 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpCall {
   std::string method = "GET";
-  std::string url;     // sent as it is: dots in its path are not folded
-  HttpFields headers;  // a name with an empty value is not sent at all, where libcurl would send one
+  std::string url;     // sent as it is: dot segments are not removed
+  HttpFields headers;  // an empty value suppresses a header that libcurl would send
   std::string body;
   bool http2 = true;
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
@@ -43,12 +43,12 @@ struct HttpAnswer {
   HttpFields headers;  // names in lower case
   std::string body;
 
-  // The first one of that name (lower case); empty where there is none.
+  // The first value of that name (in lower case), or empty.
   std::string Header(std::string_view name) const;
   std::vector<std::string> Headers(std::string_view name) const;
 };
 
-// One call at a time; the connection is kept for the next.
+// Makes one call at a time and keeps the connection for the next.
 //
 // Thread safety: one thread at a time.
 class HttpCaller {
@@ -60,8 +60,8 @@ class HttpCaller {
 
   // Errors: kTransport, kTimeout.
   Result<HttpAnswer> Do(const HttpCall& call);
-  // Bytes as they are over a connection (TLS where the URL has https), and what comes back until the server closes it, `timeout`
-  // has passed since it was connected or `most` bytes are there. For requests that are no HTTP.
+  // Sends raw bytes over a connection (TLS if the URL has https) and returns the response, until the server closes the connection,
+  // `timeout` has passed since connecting, or `most` bytes have arrived. For requests that are not HTTP.
   Result<std::string> Raw(const HttpCall& where, std::string_view bytes, std::size_t most = 1 << 20);
 
  private:
@@ -69,9 +69,9 @@ class HttpCaller {
   void* handle_;  // CURL*
 };
 
-// An answer that comes in pieces: a watch, a log.
+// A streamed answer: a watch, a log.
 //
-// Thread safety: one thread at a time. Nothing runs between calls: what the server sends meanwhile waits in the socket.
+// Thread safety: one thread at a time. Nothing runs between calls: data from the server waits in the socket.
 class HttpStream {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -83,10 +83,10 @@ class HttpStream {
 
   // Status and headers. Errors: kTimeout, kTransport.
   Result<HttpAnswer> Head(TimePoint until);
-  // The next line without its end; nothing where the answer is complete. Errors: kTimeout where none came, kTransport where the
+  // Returns the next line without its end, or nullopt if the answer is complete. Errors: kTimeout if no line came, kTransport if the
   // connection broke.
   Result<std::optional<std::string>> NextLine(TimePoint until);
-  // At least `count` bytes, or nothing where the answer ends before.
+  // Returns at least `count` bytes, or nullopt if the answer ends before.
   Result<std::optional<std::string>> NextBytes(std::size_t count, TimePoint until);
 
  private:

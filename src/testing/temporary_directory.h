@@ -1,6 +1,7 @@
-// TemporaryDirectory: a folder that goes away with its owner, also where the owner's process is killed.
+// TemporaryDirectory: a directory that is removed with its owner, even if the owner's process is killed.
 //
-// Three nets, one below the other: the destructor removes it; where the process died, a shell that waits for that removes it; and what
+// There are three levels: the destructor removes it; if the process died, a shell that waits for that removes it; and what both missed (the
+// machine went down) is removed by the next TemporaryDirectory with the same prefix.
 // both missed (the machine went down) is found and removed by the next one of the same prefix.
 #pragma once
 
@@ -14,10 +15,10 @@ namespace kube::testing::internal {
 
 using kube::internal::Process;
 
-// Thread safety: none needed, it is made and destroyed.
+// Thread safety: none needed.
 class TemporaryDirectory {
  public:
-  // <TMPDIR or /tmp>/<prefix>-XXXXXX, readable for this user only. Errors: kConfig where it cannot be made.
+  // <TMPDIR or /tmp>/<prefix>-XXXXXX, readable for this user only. Errors: kConfig if it cannot be created.
   static Result<std::unique_ptr<TemporaryDirectory>> Create(const std::string& prefix);
   ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
@@ -29,15 +30,15 @@ class TemporaryDirectory {
   TemporaryDirectory() = default;
 
   std::string path_;
-  int lock_fd_ = -1;       // held as long as the owner lives: what tells a stale folder from one in use
+  int lock_fd_ = -1;       // held while the owner lives: distinguishes a stale directory from one in use
   int cleaner_pipe_ = -1;  // its end is the cleaner's signal
   std::unique_ptr<Process> cleaner_;
 };
 
-// Removes the folders <TMPDIR>/<prefix>-* of this user that nobody holds any more. Returns how many.
+// Removes stale directories <TMPDIR>/<prefix>-* of this user. Returns how many.
 int RemoveStaleDirectories(const std::string& prefix);
 
-// Where temporary things go: $TMPDIR, else /tmp.
+// The directory for temporary files: $TMPDIR, or /tmp.
 std::string TemporaryRoot();
 
 }  // namespace kube::testing::internal

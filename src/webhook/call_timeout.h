@@ -1,4 +1,4 @@
-// How long an API server waits for the answer to a call.
+// The timeout of an API server's call.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace kube::internal {
 
-// Of the query of a call's URL, "timeout=10s". Nothing if it does not say, or says nonsense.
+// Parses the query of a call's URL, "timeout=10s". Returns nullopt if it has no valid timeout.
 KUBE_EXPORT std::optional<std::chrono::nanoseconds> TimeoutOfQuery(std::string_view query);
 
 }  // namespace kube::internal

@@ -1,8 +1,8 @@
-// What an object loses on its way through another version, as text for an annotation, and how it comes back.
+// Stores what an object loses in a conversion to another version as the text of an annotation, and restores it.
 //
-// LostFields compares an object with `back`, what it looks like after a conversion there and back. RestoreFields gets the object as it
-// comes back later, when both the annotation and the other version's fields may have been edited meanwhile. It is a merge of three: a value
-// returns only where the object still has what `back` had, so whatever was changed since is kept.
+// LostFields compares an object with `back`, its state after a conversion to the other version and back. RestoreFields gets the object when
+// it is converted back later; by then the annotation and the other version's fields may have been edited. It is a three-way merge: a value
+// is restored only if the object still has what `back` had, so later changes are kept.
 //
 // The text is JSON in the form of the object:
 //   a struct, or a map         {"field": ...}
@@ -23,15 +23,15 @@
 
 namespace kube::internal {
 
-// Bytes of "content" that are read again for further elements that look the same. Without a limit an annotation of some KiB could make
-// gigabytes of a list of many equal elements. LostFields keeps a list that needs more as one value.
+// Limit for the bytes of "content" that are read again for further equal elements. Without it, an annotation of some KiB could expand to
+// gigabytes for a list of many equal elements. LostFields stores a list that needs more as one value.
 inline constexpr std::size_t kMostRepeatedBytes = std::size_t{1} << 20;
 
 // Empty if nothing is lost.
 std::string LostFields(const TypeInfo& type, const void* object, const void* back);
 
-// Takes any text: what does not fit the type, or is no JSON, is left out. False if it is no JSON object at all. Requires: no part of the
-// object is lent.
+// Takes any text and ignores what does not fit the type. Returns false if the text is not a JSON object. Requires: no part of the object is
+// lent.
 bool RestoreFields(const TypeInfo& type, void* object, std::string_view lost);
 
 }  // namespace kube::internal

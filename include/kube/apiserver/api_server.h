@@ -1,14 +1,14 @@
-// ApiServer: a Kubernetes API server in this process. In memory, on loopback, ready in milliseconds, with faults on demand.
+// ApiServer: a Kubernetes API server in this process. In memory, on loopback, ready in milliseconds, with fault injection.
 //
 //   auto server = ApiServer::Start();
 //   if (!server) ...
-//   Result<Client> client = (*server)->NewClient();    // of the administrator; include kube/client/client.h
+//   Result<Client> client = (*server)->NewClient();    // as the administrator; include kube/client/client.h
 //   WriteFile(path, (*server)->Kubeconfig());          // kubectl --kubeconfig path get pods
 //   (*server)->AddFault({.verb = "watch", .kind = FaultKind::kGone});
 //
-// For tests and development: it keeps nothing, lets every authenticated user do everything, and has no kubelets and schedulers behind it.
-// Namespace deletion and garbage collection work, as with a controller manager. tests/contract keeps it equal to a real server; what
-// differs is listed in docs/testing.md. Users' tests take it from kube/testing/api_server.h.
+// For tests and development: it keeps objects in memory only, allows every authenticated user everything, and has no kubelets and no
+// schedulers. Namespace deletion and garbage collection work, as with a controller manager. tests/contract checks that it behaves like a
+// real server; docs/testing.md lists the differences. Tests of programs include it as kube/testing/api_server.h.
 #pragma once
 
 #include <cstddef>
@@ -36,87 +36,92 @@ struct ClientOptions;
 
 namespace kube::apiserver {
 
+// Options of an ApiServer.
 struct ApiServerOptions {
-  std::uint16_t port = 0;  // 0: a free one
-  bool http = false;       // plain HTTP: no certificates, and who shows no credentials is the administrator (kubectl sends none there)
-  serve::TlsPolicy tls{};  // versions and cipher suites, without `http`
-  // Also alpha and beta versions of the built-in kinds.
+  std::uint16_t port = 0;  // 0 picks a free port
+  // Plain HTTP without certificates. Requests without credentials then act as the administrator, because kubectl sends none over HTTP.
+  bool http = false;
+  serve::TlsPolicy tls{};  // versions and cipher suites, unless `http` is set
+  // Serves alpha and beta versions of the built-in kinds too.
   bool all_versions = false;
-  // Garbage collection and namespace deletion, as the controller manager of a real cluster does them.
+  // Runs garbage collection and namespace deletion, as the controller manager of a real cluster does.
   bool lifecycle = true;
-  // The time of objects and the timers of watches. A FakeClock makes both stand still until the test moves it.
+  // Clock for the times in objects and the timers of watches. With a FakeClock both stand still until the test advances it.
   std::shared_ptr<Clock> clock = {};
   std::chrono::seconds bookmark_interval{60};
-  // A watch whose client has this many bytes of events not yet read is cut off, as the real server does with watchers that do not keep up.
-  // What was there when the watch began does not count.
+  // Closes a watch whose client is too slow and has this many unread bytes of events, as a real server does. Events of the initial list do
+  // not count.
   std::size_t max_watch_backlog = std::size_t{256} << 20;
-  // YAML or JSON manifests to start with.
+  // YAML or JSON manifests to create at startup.
   std::vector<std::string> manifests = {};
-  // The token of the administrator; empty: a random one.
+  // The administrator's token; empty for a random one.
   std::string admin_token = {};
-  // A folder that keeps port, certificate authority and administrator's token: the next server with it has the same kubeconfig. Created if
-  // missing, readable by this user alone. Objects are not kept. `port` and `admin_token` go first, and are kept from then on.
+  // A directory that stores the port, the certificate authority and the administrator's token, so that the next server has the same
+  // kubeconfig. It is created if missing, with access for this user only. Objects are not stored. `port` and `admin_token` take precedence
+  // and are then stored.
   std::string data_dir = {};
-  // Where the Services of webhooks are, for this server routes none: "hook.default.svc" or "hook.default.svc:8443" -> "127.0.0.1:9443".
-  // Certificates have to be for the Service's name, as in a cluster. MapService adds to it.
+  // Addresses of webhook Services, which this server does not route: "hook.default.svc" or "hook.default.svc:8443" -> "127.0.0.1:9443".
+  // Certificates must be valid for the Service's name, as in a cluster. MapService adds entries.
   std::map<std::string, std::string, std::less<>> webhook_services = {};
 };
 
+// A running API server.
+//
 // Thread safety: all functions may be called from any thread.
 class KUBE_EXPORT ApiServer {
  public:
-  // Errors: kTransport where the port cannot be had, kInvalid for a manifest that the server refuses, kConfig for a data_dir that cannot be
-  //   used.
+  // Errors: kTransport if the port is not available, kInvalid if the server rejects a manifest, kConfig if data_dir is not usable.
   static Result<std::unique_ptr<ApiServer>> Start(ApiServerOptions options = {});
-  // Stops serving; answers under way are cut.
+  // Stops serving and aborts pending answers.
   ~ApiServer();
 
-  // ---- How to reach it ----
+  // ---- Addresses and credentials ----
   std::uint16_t port() const;
   std::string url() const;            // "https://127.0.0.1:41234"
   const std::string& ca_pem() const;  // empty with plain HTTP
   const std::string& admin_token() const;
-  std::string Kubeconfig() const;  // of the administrator
-  // A client of the administrator, without a rate limit. Errors: those of Client::FromConfig.
+  std::string Kubeconfig() const;  // for the administrator
+  // Returns a client for the administrator, without a rate limit. Errors: those of Client::FromConfig.
   Result<Client> NewClient() const;
   Result<Client> NewClient(ClientOptions options) const;
-  // Other users: by token, or (with TLS) by client certificate.
+  // Other users: AddUser returns a token; IssueClientCertificate needs TLS.
   std::string AddUser(std::string name, std::vector<std::string> groups = {});
   Result<serve::KeyPair> IssueClientCertificate(const std::string& name, std::vector<std::string> groups = {}) const;
   std::string KubeconfigFor(std::string_view user, std::string_view token) const;
 
   // ---- Objects ----
-  // Creates the objects of a manifest (YAML or JSON, several documents). Errors: the first refusal.
+  // Creates the objects of a manifest (YAML or JSON, several documents). Errors: that of the first rejected object.
   Result<void> Load(std::string_view manifest);
-  // The version of the last change.
+  // The resource version of the last change.
   std::uint64_t resource_version() const;
   std::size_t object_count() const;
-  // Waits until garbage collection and namespace deletion have nothing left to do.
+  // Waits until garbage collection and namespace deletion are idle. Returns false after `limit`.
   bool WaitIdle(std::chrono::milliseconds limit) const;
 
-  // ---- What stands behind Services ----
-  // Calls to webhooks of the Service "NAME.NAMESPACE.svc" or "NAME.NAMESPACE.svc:PORT" go to this address, "127.0.0.1:9443", from now on.
+  // ---- Backends of Services ----
+  // From now on, sends calls to webhooks of the Service "NAME.NAMESPACE.svc" or "NAME.NAMESPACE.svc:PORT" to `address`: "127.0.0.1:9443".
   void MapService(std::string service, std::string address);
 
-  // ---- What stands behind pods ----
+  // ---- Backends of pods ----
   void SetPodHandlers(PodHandlers handlers);
 
   // ---- Faults ----
+  // See fault.h. AddFault returns an id for RemoveFault, which returns false if there is no such fault.
   int AddFault(Fault fault);
   bool RemoveFault(int id);
   void ClearFaults();
-  // Refuses connections until Accept.
+  // Refuses new connections until Accept.
   void Refuse();
   Result<void> Accept();
-  // Cuts all connections at once, but after it returns; after Refuse, connections() tells when it is done.
+  // Cuts all connections shortly after it returns. After Refuse, connections() shows when that is done.
   void CloseConnections();
-  std::size_t connections() const;  // that are open now
-  // Forgets history: watches and pages that start earlier get 410.
+  std::size_t connections() const;  // open connections
+  // Discards history: watches and list pages from an earlier resource version get 410.
   void Compact();
-  // As a process that stops and starts again on the same port: connections are cut. Without its state all objects are gone but the
-  // built-in ones, and versions go on.
+  // Simulates a restart on the same port: connections are cut. Without `keep_state` all objects except the built-in ones are deleted, and
+  // resource versions continue.
   Result<void> Restart(bool keep_state);
-  // Moves the time of objects, against the clock's.
+  // Shifts the times in objects relative to the clock.
   void SetClockSkew(std::chrono::seconds skew);
 
  private:

@@ -1,5 +1,5 @@
-// What answers `kubectl logs`, `exec`, `attach` and `port-forward` on the embedded API server, which has no kubelets: functions of the
-// test.
+// PodHandlers: functions of a test that answer `kubectl logs`, `exec`, `attach` and `port-forward` on the embedded API server, which has no
+// kubelets.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +14,43 @@
 
 namespace kube::apiserver {
 
+// A request for logs.
 struct PodLogRequest {
   std::string ns{}, pod{}, container{};
   bool follow = false, previous = false, timestamps = false;
   std::optional<std::int64_t> tail_lines{}, since_seconds{}, limit_bytes{};
 };
 
+// A request for exec or attach.
 struct PodExecRequest {
   std::string ns{}, pod{}, container{};
   std::vector<std::string> command{};  // empty for attach
   bool tty = false, has_stdin = false, has_stdout = false, has_stderr = false;
 };
 
-// The far end of an exec or attach. Functions block; one thread per direction.
+// The streams of an exec or attach. Functions block; use one thread per direction.
 class KUBE_EXPORT PodStreams {
  public:
   virtual ~PodStreams();
-  // Empty at the end of the input. Errors: the client is gone.
+  // Returns "" at the end of the input. Errors: the client has disconnected.
   virtual Result<std::string> ReadStdin() = 0;
   virtual Result<void> WriteStdout(std::string_view text) = 0;
   virtual Result<void> WriteStderr(std::string_view text) = 0;
 };
 
-// The far end of one forwarded connection.
+// One forwarded connection.
 class KUBE_EXPORT PodConnection {
  public:
   virtual ~PodConnection();
-  // Empty at the end. Errors: the client is gone.
+  // Returns "" at the end. Errors: the client has disconnected.
   virtual Result<std::string> Read() = 0;
   virtual Result<void> Write(std::string_view bytes) = 0;
 };
 
-// Each call runs on a thread of its own; the context ends when the client goes or the server stops. A handler that is not set answers
-// 501-like: "no handler is registered".
+// The handlers of a test. Each call runs on its own thread; its context stops when the client disconnects or the server stops. If a handler
+// is not set, the request fails with "no handler is registered", similar to a 501.
 struct PodHandlers {
-  // Gives the log in pieces by calling `write`, until it returns false (the client is gone) or the log ends.
+  // Writes the log in pieces with `write`, until that returns false (the client has disconnected) or the log ends.
   std::function<Result<void>(const Context&, const PodLogRequest&, const std::function<bool(std::string_view)>& write)> log{};
   // Returns the exit code.
   std::function<Result<int>(const Context&, const PodExecRequest&, PodStreams&)> exec{};

@@ -1,4 +1,4 @@
-// SharedInformer<T>: a cache of all objects of a kind that is kept equal to the server, and handlers that are told of every change.
+// SharedInformer<T>: a cache of all objects of a kind, kept in sync by list and watch, with handlers that are notified of every change.
 //
 //   InformerFactory informers(client);
 //   SharedInformer<Pod> pods = informers.For<Pod>();
@@ -10,19 +10,18 @@
 //   if (Result<void> synced = informers.WaitForSync(ctx); !synced) ...
 //   Lister<Pod> lister = pods.lister();
 //
-// However many handlers, listers and copies of the informer there are: one watch, one cache. docs/informers.md says what exactly is
-// promised. In short:
-//   - The cache changes first, then handlers are told. Each handler is told in the order of the changes, on a thread of its own, one
-//     call at a time; a slow one delays only itself (and memory grows by what waits for it). One that says that it is quick may be told
-//     on the informer's thread.
-//   - A handler that comes late is told of everything that is there as an add with initial = true; nothing is lost or told twice.
-//   - Objects are compared by key, so a deletion and a creation that were both missed look like one update.
-//   - A handler that throws is logged and counted; that notification is over and the next one comes.
-//   - Where the kind or the permission is missing it says so once, keeps trying, and recovers by itself.
+// All handlers, listers and copies of an informer share one watch and one cache. docs/informers.md defines the guarantees. In short:
+//   - The cache changes before handlers are notified. Each handler is called on its own thread, one call at a time, in the order of the
+//     changes. A slow handler delays only itself, and its pending notifications use memory. A non-blocking handler (HandlerOptions::quick)
+//     may be called on the informer's thread.
+//   - A handler added late gets every cached object as an add with initial = true. Nothing is lost or delivered twice.
+//   - Objects are identified by key, so a deletion and a creation that were both missed appear as one update.
+//   - An exception from a handler is logged and counted, and ends that notification only.
+//   - If the kind or the permission is missing, the informer logs it once, keeps retrying, and recovers by itself.
 //
 // Thread safety: all functions may be called from many threads at once.
-// Lifetime: a handle; copies, registrations and listers share one informer, which stops when the last of them has gone.
-// Errors: what goes wrong between it and the server is in status() and the log; nothing has to be handled.
+// Lifetime: a handle. Copies, registrations and listers share one informer, which stops when the last of them is destroyed.
+// Errors: failures between the informer and the API server appear in status() and the log; callers need not handle them.
 #pragma once
 
 #include <optional>
@@ -49,46 +48,49 @@ namespace kube {
 
 class MetricsSink;
 
-// What is told. Members that are left empty are not called.
+// Callbacks for the changes of a kind. Null members are not called.
 template <ObjectType T>
 struct EventHandler {
-  // `initial`: it was there when the handler or the informer started.
+  // `initial`: from the initial list of the informer, or cached before the handler was added.
   std::function<void(const Ptr<T>& object, bool initial)> on_add{};
-  // Where both have the same resource version it is a resync: nothing changed, the handler asked to look again now and then.
+  // A call with equal resource versions is a resync: nothing changed, and the handler gets a periodic chance to reconcile.
   std::function<void(const Ptr<T>& before, const Ptr<T>& after)> on_update{};
+  // See Deleted for deletions that the watch missed.
   std::function<void(const Deleted<T>& gone)> on_delete{};
-  // Only objects that it accepts exist for this handler: an update into it is an add (with initial = false), out of it a deletion.
+  // The handler sees only objects that it accepts: an update into the filter is an add (with initial = false), one out of it a deletion.
   std::function<bool(const T& object)> filter{};
 };
 
+// Options of AddEventHandler.
 struct HandlerOptions {
-  std::string name{};  // for status, logs and the thread's name; empty: a number
-  // How often all objects are told again as updates; 0: never; nothing: the informer's own. See InformerOptions::resync.
+  std::string name{};  // for status, logs and the thread's name; empty for a number
+  // How often all objects are delivered again as updates. 0 means never, unset the informer's own period. See InformerOptions::resync.
   std::optional<std::chrono::nanoseconds> resync{};
-  // The handler never waits for anything: it only notes the change, as by adding a key to a queue. A single change is then told on the
-  // informer's own thread, which saves waking another one; a handler that does wait would hold up the informer.
+  // The handler is non-blocking: it only records the change, for example by adding a key to a queue. A single change is then delivered on
+  // the informer's thread, which saves a thread switch. A handler that does block would stall the informer.
   bool quick = false;
 };
 
+// What an informer lists, watches and caches.
 struct InformerOptions {
-  std::string ns{};  // empty: all namespaces
+  std::string ns{};  // empty for all namespaces
   std::string label_selector{};
   std::string field_selector{};
-  // How often handlers that do not say otherwise are told everything again. Never from the server, always from the cache.
+  // Default resync period of handlers. A resync reads from the cache, never from the server.
   std::chrono::nanoseconds resync{};
-  // managedFields are often half of an object, and no controller reads them. They are skipped while decoding.
+  // Skips managedFields while decoding. They are often half of an object, and few controllers read them.
   bool strip_managed_fields = false;
-  // Which fields are decoded and held; the default is all. kube/codec/field_selection.h has the rules.
+  // Which fields are decoded and cached; all by default. kube/codec/field_selection.h has the rules.
   FieldSelection fields{};
-  // Equal parts of objects are held once (kube/codec/interner.h).
+  // Stores equal parts of objects once (kube/codec/interner.h).
   bool share = true;
-  // Lists come as streams where the server can.
+  // Streams the initial list (WatchList) if the server supports it.
   bool watch_list = true;
 };
 
 namespace internal {
 
-// A notification, whatever T is.
+// A type-erased EventHandler.
 struct Handler {
   std::function<void(const ObjectRef& object, bool initial)> on_add{};
   std::function<void(const ObjectRef& before, const ObjectRef& after)> on_update{};
@@ -99,7 +101,7 @@ struct Handler {
 class HandlerThread;
 class InformerCore;
 
-// What users of an informer hold. The last one that goes stops it.
+// Held by the users of an informer. The informer stops when the last one is destroyed.
 class KUBE_EXPORT InformerHandle {
  public:
   explicit InformerHandle(std::shared_ptr<InformerCore> core) : core_(std::move(core)) {}
@@ -115,27 +117,28 @@ class KUBE_EXPORT InformerHandle {
 
 }  // namespace internal
 
-// A handler's place at an informer.
+// A handler that is registered with an informer.
 //
-// Thread safety: one thread at a time; status functions from many.
-// Lifetime: the destructor removes the handler and waits for a call that is running, so whatever the handler uses may go afterwards. In
-//   the handler itself it does not wait. Holds the informer.
+// Thread safety: one thread at a time; status functions from many threads.
+// Lifetime: the destructor removes the handler and waits for a running call, so whatever the handler uses may be destroyed afterwards. It
+//   does not wait if the handler itself runs it. A registration keeps the informer alive.
 class KUBE_EXPORT HandlerRegistration {
  public:
-  HandlerRegistration() = default;  // of nothing
+  HandlerRegistration() = default;  // registers nothing
   HandlerRegistration(HandlerRegistration&& other) noexcept = default;
   HandlerRegistration& operator=(HandlerRegistration&& other) noexcept;
   ~HandlerRegistration();
 
-  // The cache was complete and this handler has been told all of it.
+  // Whether the cache has synced and the handler has processed all of the initial list.
   bool HasSynced() const;
+  // Waits for that.
   Result<void> WaitForSync(const Context& ctx) const;
-  // The same, but does not wait for a kind that the server does not have or does not allow: false then. (When that changes, the handler
-  // is told what is there.)
+  // The same, but returns false instead of waiting if the server lacks the kind or forbids reading it. The handler gets the objects once
+  // that changes.
   Result<bool> WaitForSyncOrRefusal(const Context& ctx) const;
-  // The server's last word was that it does not have the kind or does not allow it; never after the cache was complete once.
+  // Whether the server's last answer was that the kind does not exist or is forbidden. Always false once the cache has synced.
   bool refused() const;
-  // No calls begin any more; what waits is dropped. Does not wait for a call that is running.
+  // Starts no further calls and drops pending notifications. Does not wait for a running call.
   void Remove();
   HandlerStatus status() const;
 
@@ -149,39 +152,40 @@ class KUBE_EXPORT HandlerRegistration {
 
 namespace internal {
 
-// The functions of SharedInformer<T> that do not need T.
+// The untyped part of SharedInformer<T>.
 class KUBE_EXPORT InformerBase {
  public:
-  // The cache was complete once. Says nothing about handlers; see HandlerRegistration.
+  // Whether the cache has synced. For handlers see HandlerRegistration.
   bool HasSynced() const;
-  // Errors: the context's; kClosed where the informer has stopped; where it could not reach the server, that is said in the message.
+  // Waits for that. Errors: the context's; kClosed if the informer has stopped. The message says if it could not reach the server.
   Result<void> WaitForSync(const Context& ctx) const;
-  // Waits until the cache has seen this version of the object, or a newer one, or anything that came after it: what a write of this
-  // program returned is visible afterwards. Give the context a deadline: an object that the informer's selector does not want is only
-  // known to have passed when something later comes. Errors: the context's, kClosed.
+  // Waits until the cache has seen this version of the object, a newer one, or any later event: a write of this program is visible
+  // afterwards. Give the context a deadline: if the informer's selector excludes the object, only a later event shows that the version has
+  // passed. Errors: the context's, kClosed.
   Result<void> WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version) const;
   InformerStatus status() const;
   // Walks all objects.
   CacheStats Stats() const;
   const Gvr& gvr() const;
 
-  // For an informer that no factory has: starts it. Once; a second call does nothing. It stops with the context.
+  // Starts an informer that belongs to no factory. Later calls do nothing. It stops with the context.
   void Start(const Context& ctx) const;
-  // Ends the watch and all handlers, and waits for them. Nothing can start it again.
+  // Ends the watch and all handlers, and waits for them. The informer cannot be started again.
   void Stop() const;
 
-  // Before Start. Errors: kInvalid after it, and on a temporary that nothing else holds.
+  // Sets a callback for failed list and watch calls. Call it before Start. Errors: kInvalid after Start, and on a temporary that is the
+  // only handle.
   Result<void> OnError(std::function<void(const Error&)> callback) const&;
   Result<void> OnError(std::function<void(const Error&)> callback) &&;
 
-  // For kube/control: what holds it, and AddEventHandler without T.
+  // For kube/control: the handle, and an untyped AddEventHandler.
   const std::shared_ptr<InformerHandle>& handle() const { return handle_; }
   Result<HandlerRegistration> Add(Handler handler, HandlerOptions options) const;
 
  protected:
   explicit InformerBase(std::shared_ptr<InformerHandle> handle) : handle_(std::move(handle)) {}
   Result<void> SetTransform(std::function<Result<void>(void*)> transform) const;
-  // Errors: kInvalid if this handle is the only one, so that `what` would be lost with it.
+  // Errors: kInvalid if this is the only handle, so that `what` would be lost with it.
   Result<void> CheckHeld(std::string_view what) const;
   const std::shared_ptr<Store>& store() const;
 
@@ -200,12 +204,13 @@ KUBE_EXPORT std::shared_ptr<InformerHandle> MakeInformer(InformerSetup setup);
 
 }  // namespace internal
 
+// A handle to an informer; see the beginning of this file.
 template <ObjectType T>
 class SharedInformer : public internal::InformerBase {
  public:
   explicit SharedInformer(std::shared_ptr<internal::InformerHandle> handle) : InformerBase(std::move(handle)) {}
 
-  // At any time. Errors: kClosed where the informer has stopped.
+  // May be called at any time. Errors: kClosed if the informer has stopped.
   Result<HandlerRegistration> AddEventHandler(EventHandler<T> handler, HandlerOptions options = {}) const {
     internal::Handler erased;
     if (handler.on_add) {
@@ -227,10 +232,11 @@ class SharedInformer : public internal::InformerBase {
     return Add(std::move(erased), std::move(options));
   }
 
+  // Reads from the cache.
   Lister<T> lister() const { return Lister<T>(indexer(), gvr().group_resource(), handle()); }
   Indexer<T> indexer() const { return Indexer<T>(store()); }
-  // At any time, as Indexer::AddIndex. Errors also: kInvalid on a temporary that nothing else holds: `informers.For<T>().AddIndex(...)`
-  // works on a manager's informers, which live as long as the manager; elsewhere keep the informer first.
+  // Like Indexer::AddIndex, at any time. Errors also: kInvalid on a temporary that is the only handle. `informers.For<T>().AddIndex(...)`
+  // works on a manager's informers, which live as long as the manager; elsewhere store the informer in a variable first.
   Result<void> AddIndex(std::string name, std::function<std::vector<String>(const T&)> function) const& {
     return indexer().AddIndex(std::move(name), std::move(function));
   }
@@ -238,8 +244,8 @@ class SharedInformer : public internal::InformerBase {
     if (Result<void> held = CheckHeld("index " + name); !held) return held;
     return indexer().AddIndex(std::move(name), std::move(function));
   }
-  // Changes every object before it is cached, to drop what is not read here. Before Start. Errors: kInvalid after it, and on a temporary
-  // as for AddIndex.
+  // Changes every object before it is cached, to drop what the program does not read. Call it before Start. Errors: kInvalid after Start,
+  // and on a temporary that is the only handle.
   Result<void> Transform(std::function<Result<void>(T&)> transform) const& {
     return SetTransform([f = std::move(transform)](void* raw) {
       T& object = *static_cast<T*>(raw);

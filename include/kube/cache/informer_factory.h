@@ -1,16 +1,16 @@
-// InformerFactory: one informer for each kind, namespace and selector, however many parts of a program ask for it.
+// InformerFactory: shares one informer per kind, namespace and selector among all parts of a program.
 //
 //   InformerFactory informers(client, {.resync = std::chrono::minutes(10)});
 //   SharedInformer<Pod> pods = informers.For<Pod>();
 //   SharedInformer<Pod> web = informers.For<Pod>({.ns = "default", .label_selector = "app=web"});     // another watch
 //   SharedInformer<DynamicObject> networks = informers.For(Gvr{"samplecrd.k8s.io", "v1", "networks"});
-//   SharedInformer<meta::v1::PartialObjectMetadata> nodes = informers.ForMetadata<Node>();            // nothing but metadata travels
+//   SharedInformer<meta::v1::PartialObjectMetadata> nodes = informers.ForMetadata<Node>();            // metadata only
 //   informers.Start(ctx);
 //   informers.WaitForSync(ctx);
 //
 // Thread safety: all functions may be called from many threads at once.
-// Lifetime: an informer lives as long as a handle, a registration or a lister of it. With InformerFactoryOptions::keep, which a manager's
-//   factory has, the factory itself holds what was asked for before the first Start. Its destructor shuts down.
+// Lifetime: an informer lives as long as a handle, registration or lister refers to it. With InformerFactoryOptions::keep (on in a
+//   manager's factory) the factory also holds those requested before the first Start. Its destructor shuts down.
 #pragma once
 
 #include <string>
@@ -29,15 +29,16 @@ namespace kube {
 
 class MetricsSink;
 
+// Defaults of a factory's informers. See InformerOptions.
 struct InformerFactoryOptions {
   std::chrono::nanoseconds resync{};
-  std::string ns{};  // of informers that name none; empty: all namespaces
+  std::string ns{};  // of informers that set none; empty for all namespaces
   bool strip_managed_fields = false;
-  FieldSelection fields{};  // for all kinds; see FieldSelection
+  FieldSelection fields{};  // for all kinds
   bool share = true;
   bool watch_list = true;
   std::shared_ptr<MetricsSink> metrics{};
-  // The factory holds the informers that are asked for before its first Start, so that `informers.For<T>().AddIndex(...)` is not lost.
+  // Holds the informers requested before the first Start, so that `informers.For<T>().AddIndex(...)` is not lost.
   bool keep = false;
 };
 
@@ -45,12 +46,13 @@ namespace internal {
 class CachedClientCore;
 }
 
-// The objects of one informer.
+// Memory use of one informer's objects.
 struct InformerMemory {
   std::string what{}, ns{};  // as in InformerStatus
   CacheStats stats{};
 };
 
+// Creates, shares, starts and stops informers; see the beginning of this file.
 class KUBE_EXPORT InformerFactory {
  public:
   explicit InformerFactory(Client client, InformerFactoryOptions options = {});
@@ -58,15 +60,15 @@ class KUBE_EXPORT InformerFactory {
   InformerFactory(const InformerFactory&) = delete;
   InformerFactory& operator=(const InformerFactory&) = delete;
 
-  // What an informer of this factory has where nobody says otherwise.
+  // The options of an informer that sets none.
   InformerOptions defaults() const;
 
   template <Resource T>
   SharedInformer<T> For() {
     return For<T>(defaults());
   }
-  // One informer for each kind, namespace, selectors and choice of fields; other options are those of whoever asked first.
-  // A kind that has no namespaces is not looked for in one.
+  // Returns the informer for this kind, namespace, selectors and field selection. The other options are those of the first request. The
+  // namespace is ignored for cluster-scoped kinds.
   template <Resource T>
   SharedInformer<T> For(InformerOptions options) {
     if (!IsNamespaced<T>()) options.ns.clear();
@@ -74,10 +76,12 @@ class KUBE_EXPORT InformerFactory {
                                   {.gvr = GvrOf<T>(), .gvk = GvkOf<T>(), .type = &T::kType, .namespaced = IsNamespaced<T>()},
                                   std::move(options)));
   }
+  // For kinds without a C++ type.
   SharedInformer<DynamicObject> For(Gvr gvr) { return For(std::move(gvr), defaults()); }
   SharedInformer<DynamicObject> For(Gvr gvr, InformerOptions options) {
     return SharedInformer<DynamicObject>(Find(internal::ObjectForm::Of<DynamicObject>(), {.gvr = std::move(gvr)}, std::move(options)));
   }
+  // Informers that receive and cache metadata only.
   template <Resource T>
   SharedInformer<meta::v1::PartialObjectMetadata> ForMetadata() {
     InformerOptions options = defaults();
@@ -98,21 +102,21 @@ class KUBE_EXPORT InformerFactory {
     return SharedInformer<T>(Find(internal::ObjectForm::Of<T>(), std::move(target), std::move(options)));
   }
 
-  // Starts those that were asked for and do not run yet; may be called again. They stop with the context.
+  // Starts the requested informers that are not running yet; may be called again. They stop with the context.
   void Start(const Context& ctx);
-  // Waits for all that were started and are still there. Errors: as SharedInformer::WaitForSync, of the first that fails.
+  // Waits until all started informers that still exist have synced. Errors: as SharedInformer::WaitForSync, of the first that fails.
   Result<void> WaitForSync(const Context& ctx) const;
-  // Stops all of them and waits. Nothing starts any more.
+  // Stops all informers and waits for them. None can be started afterwards.
   void Shutdown();
-  // Of all informers that are there.
+  // One entry per existing informer.
   std::vector<InformerStatus> status() const;
-  // The same, how much memory their objects hold. Walks all objects: for a look now and then.
+  // The memory use of the same informers. Walks all objects: for occasional calls.
   std::vector<InformerMemory> memory() const;
 
-  // For kube/control: a handle to the same informers that may outlive this object; destroying it shuts nothing down.
+  // For kube/control: a handle to the same informers that may outlive this object. Destroying it shuts nothing down.
   std::shared_ptr<InformerFactory> View();
   bool shut_down() const;
-  // For kube/control: the informers of a resource that are there, in any version; of one form, or of all of them.
+  // For kube/control: the existing informers of a resource, in any version; of one form, or of all forms.
   std::vector<std::shared_ptr<internal::InformerHandle>> Existing(const GroupResource& resource,
                                                                   const internal::ObjectForm* form = nullptr) const;
 

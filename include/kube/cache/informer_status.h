@@ -1,4 +1,4 @@
-// What an informer can tell of itself: for logs, readiness, metrics and debug pages.
+// InformerStatus: the state of an informer, for logs, readiness, metrics and debug pages.
 //
 //   std::cout << informer.status() << "\n";    // pods: watching, synced, 20000 objects at version 48213, 2 handlers
 #pragma once
@@ -18,57 +18,62 @@
 
 namespace kube {
 
+// What an informer's reflector is doing: the loop that lists and watches.
 enum class ReflectorState : std::uint8_t {
   kIdle,       // not started
-  kStarting,   // about to ask
-  kStreaming,  // the first list is coming as a stream
-  kListing,    // a list is coming
-  kWatching,   // up to date
-  kWaiting,    // something failed: trying again after a while
+  kStarting,   // about to send a request
+  kStreaming,  // receives the initial list as a stream
+  kListing,    // lists
+  kWatching,   // watches, up to date
+  kWaiting,    // backs off after a failure
   kStopped,
 };
 // "watching"
 KUBE_EXPORT std::string_view ToString(ReflectorState state);
 
+// The state and the counters of a reflector.
 struct ReflectorStatus {
   ReflectorState state = ReflectorState::kIdle;
-  std::string resource_version{};  // the last one that was seen
-  std::uint64_t lists = 0;         // that were complete, streams included
-  std::uint64_t watches = 0;       // that were opened, streams included
-  std::uint64_t events = 0;        // of watches, bookmarks included
+  std::string resource_version{};  // the last one seen
+  std::uint64_t lists = 0;         // completed lists, including streamed ones
+  std::uint64_t watches = 0;       // opened watches, including streamed lists
+  std::uint64_t events = 0;        // watch events, including bookmarks
   std::uint64_t failures = 0;      // rounds that ended with an error
-  // Of the last failed round; gone when a list or watch works again.
+  // The error of the last failed round, until a list or watch succeeds again.
   std::optional<Error> error{};
-  // When the server was last heard of.
+  // When the last message from the server arrived.
   std::optional<Clock::TimePoint> last_message{};
 };
 
+// The state of one handler.
 struct HandlerStatus {
   std::string name{};
-  std::size_t pending = 0;     // notifications that wait for it
-  std::uint64_t handled = 0;   // that it returned from
-  std::uint64_t failures = 0;  // that it threw at
-  bool synced = false;
+  std::size_t pending = 0;     // queued notifications
+  std::uint64_t handled = 0;   // calls that returned
+  std::uint64_t failures = 0;  // calls that threw
+  bool synced = false;         // has processed the initial list
 };
 
+// The state of an informer and its handlers.
 struct InformerStatus {
   std::string what{};  // "pods", "networks.samplecrd.k8s.io"
   std::string ns{}, label_selector{}, field_selector{};
   ReflectorStatus reflector{};
-  bool synced = false;
+  bool synced = false;  // the cache has synced
   std::size_t objects = 0;
-  // Objects of the server that cannot be decoded, at most a thousand. The cache has the last version of them that could be, if any.
+  // Objects on the server that cannot be decoded, at most a thousand. The cache keeps their last version that could be, if any.
   std::size_t undecodable = 0;
-  bool more_undecodable = false;                         // there are others: more than a thousand, or without a name that can be read
+  // There are more: over a thousand, or some without a readable name.
+  bool more_undecodable = false;
   std::vector<UndecodableObject> undecodable_objects{};  // the first ten
-  std::uint64_t notifications = 0;                       // changes that handlers were told
-  // How long ago the server was last heard of, bookmarks included; about a minute at most in a healthy cluster.
+  std::uint64_t notifications = 0;                       // changes that handlers were notified of
+  // Time since the last message from the server, including bookmarks; about a minute at most in a healthy cluster.
   std::chrono::nanoseconds silence{};
-  // Of the parts of objects that came, those that were shared instead of decoded; 0 to 1, by bytes where known.
+  // Fraction of the received parts of objects that were shared instead of decoded, from 0 to 1; by bytes if known.
   double shared_ratio = 0;
   std::vector<HandlerStatus> handlers{};
 
-  // "2 objects cannot be decoded: default/a (spec.replicas: ...), default/b (...)"; empty where all can.
+  // "2 objects cannot be decoded: default/a (spec.replicas: ...), default/b (...)"; empty if there are none.
   KUBE_EXPORT std::string UndecodableText() const;
   KUBE_EXPORT std::string ToString() const;
 };

@@ -1,10 +1,10 @@
-// What caches hold and hand out.
+// The objects that caches store and return.
 //
-//   Ptr<T>        an object out of a cache: shared and read-only, so nobody needs a copy of his own
-//   Deleted<T>    what is known of an object that is gone
+//   Ptr<T>        an object in a cache: shared and read-only, so readers need no copy
+//   Deleted<T>    what is known about a deleted object
 //
 //   Ptr<Pod> pod = lister.Get({"default", "web"});
-//   Pod mine = *pod;                                  // a copy costs a few increments; changing it never touches the cache
+//   Pod mine = *pod;                                  // cheap: increments reference counts; changing it never touches the cache
 #pragma once
 
 #include <cstddef>
@@ -26,32 +26,34 @@
 
 namespace kube {
 
+// A shared, read-only object.
 template <typename T>
 using Ptr = std::shared_ptr<const T>;
 
+// A deletion, as delivered to a handler.
 template <ObjectType T>
 struct Deleted {
   ObjectKey key{};
-  // Its last state. Where `final_state_unknown`, the last one that was seen, which may be old, or null.
+  // The last state. If final_state_unknown, the last state that was seen, which may be outdated, or null.
   Ptr<T> object{};
-  // The deletion itself was missed: a later list did not have the object any more.
+  // The watch missed the deletion: a later list no longer had the object.
   bool final_state_unknown = false;
 };
 
 namespace internal {
 
-using ObjectRef = std::shared_ptr<const void>;  // a T, as an ObjectForm says
-using NewObject = std::shared_ptr<void>;        // one that nobody else has yet
+using ObjectRef = std::shared_ptr<const void>;  // a T, identified by an ObjectForm
+using NewObject = std::shared_ptr<void>;        // not shared yet
 
-// One answer of a list, taken apart: no object keeps another one alive.
+// One page of a list. Its objects do not keep each other alive.
 struct ListPage {
   std::vector<NewObject> objects{};
   std::string resource_version{};
   std::string continue_token{};
-  std::vector<UndecodableObject> undecodable{};  // which it had as well
+  std::vector<UndecodableObject> undecodable{};  // in addition to `objects`
 };
 
-// What a cache has to know of a type of objects. One for each T, for ever.
+// What a cache needs to know about a type of objects. One per T, never destroyed.
 // Thread safety: immutable.
 class KUBE_EXPORT ObjectForm {
  public:
@@ -62,14 +64,14 @@ class KUBE_EXPORT ObjectForm {
     return form;
   }
 
-  const TypeInfo* type() const { return type_; }  // null: DynamicObject
+  const TypeInfo* type() const { return type_; }  // null for DynamicObject
   NewObject Make() const { return make_(); }
-  // As ListObjects.
+  // See ListObjects.
   Result<ListPage> List(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ListOptions& options) const {
     return list_(core, ctx, target, options);
   }
 
-  // ---- Of an object ---- (references live as long as the object)
+  // ---- Properties of an object ---- (references are valid as long as the object)
   const String& Namespace(const void* object) const;
   const String& Name(const void* object) const;
   const String& ResourceVersion(const void* object) const;
@@ -77,7 +79,7 @@ class KUBE_EXPORT ObjectForm {
   bool IsDeleting(const void* object) const;  // it has a deletionTimestamp
   ObjectKey Key(const void* object) const { return {Namespace(object), Name(object)}; }
   Map<String> Labels(const void* object) const;
-  // The value of an annotation, or nothing.
+  // Returns nullopt if there is no such annotation.
   std::optional<String> Annotation(const void* object, std::string_view key) const;
 
  private:

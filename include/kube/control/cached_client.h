@@ -1,4 +1,4 @@
-// CachedClient: the client of a reconciler. Reads come from informers' caches, writes go to the server, and a reconciler reads its own
+// CachedClient: a client for reconcilers. Reads come from informer caches, writes go to the API server, and a reconciler reads its own
 // writes.
 //
 //   CachedClient client = manager.cached();
@@ -6,29 +6,30 @@
 //   Result<Ptr<Deployment>> deployment = client.Get<Deployment>(ctx, request.key);                  // from the cache
 //   Result<std::vector<Ptr<Service>>> mine = client.List<Service>(ctx, {.ns = "default", .label_selector = "app=web"});
 //   Result<Service> made = client.Create(ctx, service);                                             // on the server
-//   Result<Pod> now = client.Live().Get<Pod>(ctx, key);                                             // what the server has at this moment
-//   DesiredState(client, **deployment, "web").Want(service).Apply(ctx);                             // reads from the caches that there are
+//   Result<Pod> now = client.Live().Get<Pod>(ctx, key);                                             // a live read
+//   DesiredState(client, **deployment, "web").Want(service).Apply(ctx);                             // reads from the caches
 //
 //   client.Resource(Gvr{"stable.example.com", "v1", "crontabs"}).Get(ctx, key);                     // kinds without a struct
-//   client.Metadata<Node>().List(ctx);                                                              // metadata alone
-//   client.From(informer).List(ctx);                                                                // of that informer
+//   client.Metadata<Node>().List(ctx);                                                              // metadata only
+//   client.From(informer).List(ctx);                                                                // from this informer
 //
-// Read your writes. A cache is behind the server: a reconciler that creates a child and lists its children would not see it, and create
-// another. So the version that the server answered to each write is remembered, with the object and with the key whose reconcile wrote:
-//   - a Get waits until the cache has seen all that this program wrote to that object;
-//   - a List waits until the cache has seen all that the same key's reconciles wrote to objects of that kind and namespace;
-//   - the next reconcile of the key begins when all caches have seen what the one before wrote. No worker waits for that: the key is
-//     put aside, and other keys go on.
-// A deletion counts as seen when the object with that UID is gone, or is being deleted where the server said so. Waiting ends after
-// CachedClientOptions::wait_timeout, is logged and counted, and that write is not waited for again. It takes milliseconds otherwise: the
-// time that an event needs.
+// Read your writes. A cache lags behind the API server: a reconciler that creates a child and then lists its children would not see it, and
+// would create another one. CachedClient therefore remembers the resourceVersion returned by each write, with the object and with the key
+// whose reconcile wrote it:
+//   - Get waits until the cache has seen every write of this program to that object.
+//   - List waits until the cache has seen every write by reconciles of the same key to objects of that kind and namespace.
+//   - The next reconcile of a key starts once all caches have seen the writes of the previous one. No worker blocks: the key is held back
+//     and workers process other keys.
+// A deletion counts as seen once the object with that UID is deleted, or is marked for deletion if the API server answered so. This usually
+// takes milliseconds, the latency of a watch event. After CachedClientOptions::wait_timeout the wait ends, is logged and counted, and later
+// reads no longer wait for that write.
 //
-// Writes are known by the context that a reconciler is given (kube/client/write_observer.h): those of helpers and of other clients of the
-// same server count too, and on other threads, as long as they are made with that context. Not known are writes whose answer was lost,
-// and those of other programs: for these there is Live().
+// Writes are tracked through the reconciler's context (kube/client/write_observer.h). Writes by helpers, by other clients of the same API
+// server and on other threads count if they use that context. Writes whose response was lost, and writes by other programs, are not
+// tracked: use Live() if they matter.
 //
-// A kind that has no informer is not read: the error says which watch to add. An informer that nobody asked for would hold a kind of the
-// whole cluster in memory, and need permission to list it. CachedClientOptions::start_missing allows it, with a line in the log.
+// Reading a kind that has no informer is an error that names the watch to add. An implicit informer could cache a kind of the whole cluster
+// in memory and would need permission to list it. CachedClientOptions::start_missing allows it and logs a line.
 #pragma once
 
 #include <cstddef>
@@ -54,26 +55,31 @@ namespace kube {
 
 class MetricsSink;
 
+// Options of a CachedClient.
 struct CachedClientOptions {
+  // Whether reads and reconciles wait for earlier writes, as described above.
   bool read_your_writes = true;
-  // How long one read, or one key, waits for what was written before. Then it goes on, with what the cache has.
+  // How long one read, or one key, waits for earlier writes. It then continues with what the cache has.
   std::chrono::nanoseconds wait_timeout = std::chrono::seconds(5);
-  // Writes that are remembered because a cache has not seen them. Beyond that the oldest are forgotten, and counted. About 300 bytes each.
+  // Maximum number of writes to remember until the caches have seen them. Beyond it the oldest are dropped and counted. About 300 bytes
+  // each.
   std::size_t most_writes = 10'000;
-  // A read of a kind without an informer starts one: in InformerFactoryOptions::ns, or for all namespaces. One line in the log says so.
+  // Starts an informer when a kind without one is read: in InformerFactoryOptions::ns, or for all namespaces. Logs one line.
   bool start_missing = false;
-  // How long a read waits for a cache that is not complete yet; then it is an error.
+  // How long a read waits for a cache that has not synced. It then fails.
   std::chrono::nanoseconds sync_timeout = std::chrono::seconds(30);
+  // Where waits and dropped writes are counted; null for nowhere.
   std::shared_ptr<MetricsSink> metrics{};
-  // The time of day that helpers write (StatusWriter); null: the machine's. Waiting uses the clock of the caller's context.
+  // Wall clock for timestamps that helpers write (StatusWriter); null for the system clock. Waits use the clock of the caller's context.
   std::shared_ptr<Clock> clock{};
 };
 
-// Which objects of a cache. As ListOptions of a Client.
+// Selects objects of a cache, like ListOptions for a Client.
 struct CachedListOptions {
-  std::string ns{};  // empty: all namespaces; in a factory that has one for all its informers, that one
+  // Empty for all namespaces, or for the factory's namespace if it has one for all its informers.
+  std::string ns{};
   std::string label_selector{};
-  // An index of the informer, by name, and the value to look for (SharedInformer::AddIndex).
+  // The name of an index of the informer (SharedInformer::AddIndex), and the value to look up.
   std::string index{};
   std::string index_value{};
 };
@@ -82,7 +88,7 @@ namespace internal {
 
 class WriteTracker;
 
-// The client without templates.
+// The untemplated part of CachedClient.
 class KUBE_EXPORT CachedClientCore {
  public:
   CachedClientCore(Client client, InformerFactory& informers, CachedClientOptions options);
@@ -92,24 +98,24 @@ class KUBE_EXPORT CachedClientCore {
 
   const Client& client() const;
   const std::shared_ptr<WriteTracker>& writes() const;
-  // `from` null: the informer that fits.
+  // `from` is null to choose the informer that fits.
   Result<ObjectRef> Get(const Context& ctx, const ObjectForm& form, const ResourceTarget& target,
                         const std::shared_ptr<InformerHandle>& from, const ObjectKey& key) const;
   Result<std::vector<ObjectRef>> List(const Context& ctx, const ObjectForm& form, const ResourceTarget& target,
                                       const std::shared_ptr<InformerHandle>& from, const CachedListOptions& options) const;
-  // The context that a write is made with.
+  // The context to write with.
   Context Writing(const Context& ctx) const;
   const std::shared_ptr<Clock>& clock() const;
 
   // ---- For DesiredState ----
-  // Reads of an informer that has all objects of the kind in that namespace, and all of their fields but managedFields; typed and dynamic
-  // ones alike. Nothing: there is no such informer, it is not complete, or the object cannot be decoded: ask the server.
+  // Reads from an informer that has all objects of the kind in that namespace, typed or dynamic, and all their fields except managedFields.
+  // Return nullopt to fall back to the API server: no such informer, it has not synced, or the object cannot be decoded.
   struct Known {
-    std::optional<DynamicObject> object{};  // none: it does not exist
+    std::optional<DynamicObject> object{};  // nullopt if it does not exist
   };
   std::optional<Known> LookUp(const Context& ctx, const Gvr& gvr, const ObjectKey& key) const;
   std::optional<std::vector<DynamicObject>> Select(const Context& ctx, const Gvr& gvr, std::string_view ns, const Selector& selector) const;
-  // One for all, so that kinds without a struct are looked up once.
+  // Shared by all users, so that each kind without a struct is looked up once.
   const RestMapper& mapper() const;
 
  private:
@@ -130,30 +136,30 @@ class CachedResource {
       : core_(std::move(core)), target_(target), from_(std::move(from)), live_(core_->client().shared_core(), std::move(target)) {}
 
   // ---- From the cache ----
-  // Errors: IsNotFound where the cache has none, IsUndecodable where the object exists and cannot be decoded.
+  // Errors: IsNotFound if the cache has no such object, IsUndecodable if the object exists but cannot be decoded.
   Result<Ptr<T>> Get(const Context& ctx, const ObjectKey& key) const {
     Result<internal::ObjectRef> found = core_->Get(ctx, internal::ObjectForm::Of<T>(), target_, from_, key);
     if (!found) return found.error();
     return std::static_pointer_cast<const T>(*std::move(found));
   }
-  // In no order.
+  // In no particular order.
   Result<std::vector<Ptr<T>>> List(const Context& ctx, const CachedListOptions& options = {}) const {
     Result<std::vector<internal::ObjectRef>> found = core_->List(ctx, internal::ObjectForm::Of<T>(), target_, from_, options);
     if (!found) return found.error();
     return internal::CastAll<T>(*std::move(found));
   }
 
-  // ---- From the server, past the cache ----
+  // ---- From the API server, bypassing the cache ----
   const ResourceClient<T>& Live() const { return live_; }
-  // For helpers that write with Live(): the context to write with, so that cached reads see it; and the clock that they tell the time by.
+  // For helpers that write with Live(): the context to write with, so that cached reads see the write, and the clock for timestamps.
   Context Writing(const Context& ctx) const { return core_->Writing(ctx); }
   const std::shared_ptr<Clock>& clock() const { return core_->clock(); }
 
-  // ---- To the server: as ResourceClient ----
+  // ---- To the API server, as ResourceClient ----
   Result<T> Create(const Context& ctx, const T& object, const CreateOptions& options = {}) const {
     return live_.Create(core_->Writing(ctx), object, options);
   }
-  // An object out of the cache may be behind: IsConflict then, and the next run has the newer one.
+  // Returns IsConflict if `object` is an outdated copy from the cache; the next reconcile sees the newer one.
   Result<T> Update(const Context& ctx, const T& object, const UpdateOptions& options = {}) const {
     return live_.Update(core_->Writing(ctx), object, options);
   }
@@ -181,28 +187,28 @@ class CachedResource {
   ResourceClient<T> live_;
 };
 
-// A cheap handle: copies share what was written.
+// A cheap handle: copies share the record of writes.
 //
-// Which informer is read: one of the same form (typed, dynamic, metadata alone) whose namespace covers what is asked for. One without
-// selectors and with all fields goes first; otherwise the only one that there is: what it does not select is not found. Several of those
-// are an error: use From.
+// Choice of the informer: same form (typed, dynamic or metadata only) and a namespace that covers the read. An informer without selectors
+// and with all fields is preferred. Otherwise there must be exactly one, and a read does not find objects that its selectors exclude. If
+// there are several, the read fails: use From.
 //
 // Thread safety: all functions may be called from many threads at once.
-// Lifetime: copies may outlive the InformerFactory, or the manager: reads are errors of kind kClosed then, writes go on. Informers that it
-//   started itself (start_missing) stop with its last copy, or with the factory.
-// Blocking and cancellation: reads wait as said above, and end with the context; a write as ResourceClient.
-// Errors: of reads IsNotFound, IsUndecodable; kInvalid: no informer, one that was not started, several of them, a selector or an index that
-// cannot be; kClosed after the manager's end;
-//   the context's; kTimeout for a cache that is not complete. Of writes as ResourceClient.
-// Cost: of a read two locks and what Indexer costs; nothing is copied. Of a write about a microsecond more than without.
+// Lifetime: copies may outlive the InformerFactory and the manager. Reads then fail with kClosed; writes still work. Informers started by
+//   start_missing stop with the last copy or with the factory.
+// Blocking and cancellation: reads wait as described above and end with the context; writes block as in ResourceClient.
+// Errors: reads return IsNotFound or IsUndecodable; kInvalid if there is no informer, it was not started, several fit, or the selector or
+//   index is invalid; kClosed after the manager has ended; kTimeout if the cache has not synced; or the context's error. Writes return
+//   those of ResourceClient.
+// Cost: a read costs two locks plus the Indexer's work and copies nothing. Tracking adds about a microsecond to a write.
 class KUBE_EXPORT CachedClient {
  public:
   CachedClient(Client client, InformerFactory& informers, CachedClientOptions options = {})
       : core_(std::make_shared<internal::CachedClientCore>(std::move(client), informers, std::move(options))) {}
 
-  // The server, past all caches.
+  // The client for live reads, which bypass the caches.
   const Client& Live() const { return core_->client(); }
-  // The context for writes with Live(), so that cached reads see them; Create, Update ... use it by themselves.
+  // The context for writes with Live(), so that cached reads see them. Create, Update and the other verbs below use it already.
   Context Writing(const Context& ctx) const { return core_->Writing(ctx); }
 
   // ---- A kind, then the verb ----
@@ -216,7 +222,7 @@ class KUBE_EXPORT CachedClient {
     return {core_, MetadataTarget(GvrOf<T>(), IsNamespaced<T>())};
   }
   CachedResource<meta::v1::PartialObjectMetadata> Metadata(Gvr gvr) const { return {core_, MetadataTarget(std::move(gvr), {})}; }
-  // Reads from this informer and no other.
+  // Reads from this informer only.
   template <ObjectType T>
   CachedResource<T> From(const SharedInformer<T>& informer) const {
     return {core_, internal::TargetOf<T>(informer.gvr()), informer.handle()};
@@ -262,9 +268,9 @@ class KUBE_EXPORT CachedClient {
 
   // For helpers.
   const std::shared_ptr<const internal::CachedClientCore>& shared_core() const { return core_; }
-  // For ControllerEnvironment::writes: a controller without a manager.
+  // For ControllerEnvironment::writes, in a program that runs a Controller without a Manager.
   const std::shared_ptr<internal::WriteTracker>& writes() const { return core_->writes(); }
-  // How many writes are remembered at the moment.
+  // The number of writes that are currently remembered.
   std::size_t unseen_writes() const;
 
  private:

@@ -1,5 +1,5 @@
-// The marks of children that live outside of their owner's namespace, where Kubernetes allows no owner reference. DesiredState::Anywhere
-// writes them, ControllerBuilder::OwnsAnywhere reads them; docs/children-anywhere.md explains the scheme.
+// Marks on children outside of their owner's namespace, where Kubernetes allows no owner reference. DesiredState::Anywhere writes them,
+// ControllerBuilder::OwnsAnywhere reads them. docs/children-anywhere.md explains the scheme.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,25 @@ namespace kube::internal {
 
 inline constexpr std::string_view kMarkPrefix = "kubexx.dev";
 
-// Identifies an owner. The UID itself is the key of the proof below, so children outside of the owner's namespace do not show it.
+// Identifies an owner without revealing its UID, which is the key of the proof below.
 KUBE_EXPORT std::string OwnerHash(std::string_view uid);
 
-// Shows that whoever marked the object of this kind and key knows the owner's UID and `proof_key`: an HMAC. Copied to another object it is
-// worthless.
+// An HMAC over the child's kind and key. Proves that the writer of the marks knows the owner's UID and `proof_key`. It is invalid on any
+// other object.
 KUBE_EXPORT std::string ChildProof(std::string_view owner_uid, std::string_view proof_key, std::string_view set, const GroupKind& kind,
                                    const ObjectKey& key);
-// In constant time.
+// Compares in constant time.
 KUBE_EXPORT bool SameProof(std::string_view a, std::string_view b);
 
 // "Deployment.apps shop/web"
 KUBE_EXPORT std::string OwnerMark(const GroupKind& kind, const ObjectKey& key);
 
-// What a child says of its owner. Whoever may write the child may forge it: compare `hash` with the owner's.
+// The owner that a child's marks name. Anyone who can write the child can forge them: compare `hash` with the owner's.
 struct MarkedOwner {
   ObjectKey key{};
   String hash{};
 };
-// Nothing if the marks are incomplete, or name an owner of another kind.
+// Returns nullopt if the marks are incomplete or name an owner of another kind.
 KUBE_EXPORT std::optional<MarkedOwner> MarkedOwnerIn(const Map<String>& labels, const Map<String>& annotations, const GroupKind& owner,
                                                      std::string_view mark_prefix);
 template <Resource T>

@@ -1,4 +1,4 @@
-// Controller: watches kinds of objects, queues the keys that changes are about, and calls a reconciler for each until it succeeds.
+// Controller: watches kinds, queues the keys that their changes affect, and calls a reconciler for each key until it succeeds.
 //
 //   ControllerSpec spec = ControllerFor<Deployment>("auto-expose")
 //                             .Owns<Service>()                                   // children: watched, cached, and may be applied
@@ -13,7 +13,7 @@
 //   informers.Start(ctx);
 //   (*controller)->Run(ctx);                                                     // waits for the caches, then works until ctx stops
 //
-// Below this stand an InformerFactory (kube/cache) and a WorkQueue (kube/queue), which can be used without it: examples/pod_controller.
+// A controller is built on an InformerFactory (kube/cache) and a WorkQueue (kube/queue). Both can be used alone: examples/pod_controller.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +53,8 @@ namespace internal {
 class WriteTracker;
 }
 
+// Builds the ControllerSpec of a controller that reconciles objects of T. ControllerFor creates one.
+//
 // Thread safety: one thread at a time.
 template <ObjectType T>
 class ControllerBuilder {
@@ -62,25 +64,25 @@ class ControllerBuilder {
     spec_.name = std::move(name);
   }
 
-  // How the kind itself is watched; by default all of it.
+  // Sets how T itself is watched. The default is all objects.
   ControllerBuilder& For(SourceOptions<T> options) {
     for_ = std::move(options);
     return *this;
   }
 
-  // The children: objects whose controller is one of T. Changes to them enqueue that one; their cache is what DesiredState(cached, ...)
-  // reads; and the reconciler may apply them, as MayApply<U>().
+  // Watches children: objects whose controller reference names a T. Their changes enqueue the owner, DesiredState(cached, ...) reads their
+  // cache, and the reconciler may apply them, as with MayApply<U>().
   template <Resource U>
   ControllerBuilder& Owns(SourceOptions<U> options = {}) {
     return WatchesOwned<U>(std::move(options)).template MayApply<U>();
   }
-  // A kind that has no C++ type.
+  // The same for a kind without a C++ type.
   ControllerBuilder& Owns(Gvr gvr, SourceOptions<DynamicObject> options = {}) {
     Needs({.group = gvr.group.str(), .resource = gvr.resource.str(), .verbs = ApplyVerbs()}).Needs(OwnNeed("finalizers", {"update"}));
     return Watch<DynamicObject>(std::move(gvr), std::move(options), Owners<DynamicObject>(), true);
   }
-  // Children that may also be outside of their owner's namespace: what DesiredState::Anywhere() makes. They are watched and cached in all
-  // namespaces, and the reconciler may apply them there and write finalizers of T.
+  // Owns children that may also live outside of their owner's namespace, as DesiredState::Anywhere() creates them. They are watched and
+  // cached in all namespaces, and the reconciler may apply them there and write finalizers of T.
   template <Resource U>
   ControllerBuilder& OwnsAnywhere(SourceOptions<U> options = {}, std::string mark_prefix = std::string(internal::kMarkPrefix)) {
     return WatchAnywhere<U>(GvrOf<U>(), std::move(options), std::move(mark_prefix));
@@ -89,66 +91,72 @@ class ControllerBuilder {
                                   std::string mark_prefix = std::string(internal::kMarkPrefix)) {
     return WatchAnywhere<DynamicObject>(std::move(gvr), std::move(options), std::move(mark_prefix));
   }
-  // Without the permission to write them.
+  // Like Owns, but without the permission to write the children.
   template <Resource U>
   ControllerBuilder& WatchesOwned(SourceOptions<U> options = {}) {
     return Watch<U>(GvrOf<U>(), std::move(options), Owners<U>(), true);
   }
 
-  // Any other objects. `map` says which keys an object is about; an update is about those of before and after.
+  // Watches other objects. `map` returns the keys to enqueue for an object; an update enqueues those of the old and of the new version.
   template <Resource U>
   ControllerBuilder& Watches(std::function<std::vector<ObjectKey>(const U& object)> map, SourceOptions<U> options = {}) {
     return Watch<U>(GvrOf<U>(), std::move(options), Mapping<U>(std::move(map)));
   }
-  // Of a kind that has no C++ type.
+  // The same for a kind without a C++ type.
   ControllerBuilder& Watches(Gvr gvr, std::function<std::vector<ObjectKey>(const DynamicObject& object)> map,
                              SourceOptions<DynamicObject> options = {}) {
     return Watch<DynamicObject>(std::move(gvr), std::move(options), Mapping<DynamicObject>(std::move(map)));
   }
-  // Only metadata is sent and kept: enough to know that something changed, at a fraction of the memory.
+  // Watches metadata only: enough to notice a change, at a fraction of the memory.
   ControllerBuilder& WatchesMetadata(Gvr gvr, std::function<std::vector<ObjectKey>(const meta::v1::PartialObjectMetadata& object)> map,
                                      SourceOptions<meta::v1::PartialObjectMetadata> options = {}) {
     return Watch<meta::v1::PartialObjectMetadata>(std::move(gvr), std::move(options),
                                                   Mapping<meta::v1::PartialObjectMetadata>(std::move(map)));
   }
 
+  // Number of concurrent workers: ControllerOptions::workers.
   ControllerBuilder& Workers(int workers) {
     spec_.options.workers = workers;
     return *this;
   }
+  // Deadline for a single Reconcile call: ControllerOptions::reconcile_timeout.
   ControllerBuilder& ReconcileTimeout(std::chrono::nanoseconds timeout) {
     spec_.options.reconcile_timeout = timeout;
     return *this;
   }
+  // Delays of retries: ControllerOptions::rate_limiter.
   ControllerBuilder& RateLimited(std::shared_ptr<RetryLimiter> limiter) {
     spec_.options.rate_limiter = std::move(limiter);
     return *this;
   }
-  // Also on replicas that do not lead.
+  // Runs the workers on every replica, not only on the leader.
   ControllerBuilder& OnAllReplicas() {
     spec_.options.needs_leader = false;
     return *this;
   }
 
-  // Permissions beyond those of watches and of Owns, for --print-rbac and the check at start (access.h). A write that is not declared is
-  // logged when it happens, with the line to add.
-  // Children that DesiredState keeps and that are not watched. (Some clusters require `update` of the owner's finalizers from a client that
-  // sets blockOwnerDeletion.)
+  // Declares permissions beyond those of watches and of Owns, for --print-rbac and the check at startup (access.h). A write that was not
+  // declared is logged when it happens, with the line to add.
+  //
+  // MayApply is for children that DesiredState maintains but that are not watched. It includes `update` on the owner's finalizers, which
+  // some clusters require of a client that sets blockOwnerDeletion.
   template <Resource... Kinds>
   ControllerBuilder& MayApply() {
     (MayWrite<Kinds>(ApplyVerbs()), ...);
     return Needs(OwnNeed("finalizers", {"update"}));
   }
-  // StatusWriter patches, and reads after a conflict.
+  // For StatusWriter, which patches, and reads after a conflict.
   ControllerBuilder& MayWriteStatus(std::vector<std::string> verbs = {"patch"}) {
     return Needs(OwnNeed("", {"get"})).Needs(OwnNeed("status", std::move(verbs)));
   }
-  // Finalizers.
+  // For Finalizers.
   ControllerBuilder& MayWriteFinalizers() { return Needs(OwnNeed("", {"get", "patch"})); }
+  // Any other write.
   template <Resource U>
   ControllerBuilder& MayWrite(std::vector<std::string> verbs, std::string subresource = {}) {
     return Needs(Need<U>(std::move(verbs), {}, std::move(subresource)));
   }
+  // Any other permission.
   ControllerBuilder& Needs(AccessNeed need) {
     if (need.why.empty()) need.why = "controller " + spec_.name + " writes it";
     for (const AccessNeed& known : spec_.needs) {
@@ -158,9 +166,9 @@ class ControllerBuilder {
     return *this;
   }
 
-  // The last call: gives the finished spec. The function is called with the object as the cache has it, after what this program wrote to it
-  // has been seen there. It is not called for objects that do not exist, so put cleanup into owner references or Finalizers. Other errors
-  // of the read are those of the run, which is tried again: IsUndecodable, a cache that is not complete.
+  // Returns the finished spec; call it last. The reconciler gets the object from the cache, once the cache has seen this program's own
+  // writes to it. It is not called for objects that do not exist: clean up with owner references or Finalizers. Any other read error
+  // (IsUndecodable, a cache that has not synced) fails the run, which is retried.
   template <typename F>
   requires(std::is_invocable_r_v<Result<Action>, const F&, const Context&, const T&> &&
            !std::is_invocable_v<const F&, const Context&, const Request&>) ControllerSpec Reconcile(F reconciler) {
@@ -172,11 +180,11 @@ class ControllerBuilder {
         }};
     return Reconcile(Reconciler());
   }
-  // With the key, and why it is reconciled. Called for keys whose object is gone, too.
+  // The same with the key and the causes. Also called for keys whose object does not exist.
   ControllerSpec Reconcile(Reconciler reconciler) {
     const auto self = [](const Change<T>& change, std::vector<ObjectKey>& keys) { keys.push_back(change.key); };
     std::vector<internal::WatchSpec> children = std::exchange(spec_.watches, {});
-    Watch<T>(gvr_, for_, self, true);  // first: it is the one that people look for
+    Watch<T>(gvr_, for_, self, true);  // first: users look for this one
     for (internal::WatchSpec& child : children) spec_.watches.push_back(std::move(child));
     for (const auto& add : std::exchange(anywhere_, {})) add(*this);
     spec_.reconcile = std::move(reconciler);
@@ -215,7 +223,7 @@ class ControllerBuilder {
       }
     };
   }
-  // `quick`: finding the keys needs nobody else.
+  // `quick` is set if finding the keys needs no other informer.
   template <ObjectType U>
   ControllerBuilder& Watch(Gvr gvr, SourceOptions<U> options, std::function<void(const Change<U>&, std::vector<ObjectKey>&)> keys_of,
                            bool quick = false) {
@@ -233,15 +241,15 @@ class ControllerBuilder {
     return *this;
   }
 
-  // Owners are found by the marks of a child, which a tenant can copy: a key is enqueued only if the cache has an owner of that key and
-  // UID. That reads another informer, so the handler is no quick one; and which informer is known only when For has been called.
+  // Owners are found by the marks of a child, which a tenant can copy. A key is therefore enqueued only if the cache has an owner with that
+  // key and UID. That reads another informer, so the handler may block, and which informer is only known after For.
   template <ObjectType U>
   ControllerBuilder& WatchAnywhere(Gvr gvr, SourceOptions<U> options, std::string mark_prefix) {
     Needs({.group = gvr.group.str(), .resource = gvr.resource.str(), .verbs = ApplyVerbs(), .ns = ""});
     MayWriteFinalizers().Needs(OwnNeed("finalizers", {"update"}));
     anywhere_.push_back([gvr = std::move(gvr), options = std::move(options), prefix = std::move(mark_prefix)](ControllerBuilder& self) {
       std::string name = options.name.empty() ? gvr.group_resource().ToString() : options.name;
-      if (gvr == self.gvr_ && options.name.empty()) name += " anywhere";  // owners of that kind are watched, too
+      if (gvr == self.gvr_ && options.name.empty()) name += " anywhere";  // owners of that kind are also watched
       internal::WatchSpec watch{.name = name, .gvr = gvr, .ns = options.informer ? options.informer->ns : "", .optional = options.optional};
       watch.namespaced = ObjectTraits<U>::Namespaced().value_or(watch.namespaced);
       watch.start = [gvr, options, prefix, source = String(name), by_reference = self.template Owners<U>(), owner = self.gvk_,
@@ -270,19 +278,20 @@ class ControllerBuilder {
   }
 
   ControllerSpec spec_{};
-  std::vector<std::function<void(ControllerBuilder&)>> anywhere_{};  // watches of OwnsAnywhere
+  std::vector<std::function<void(ControllerBuilder&)>> anywhere_{};  // watches added by OwnsAnywhere
   SourceOptions<T> for_{};
   Gvr gvr_;
   Gvk gvk_;
   bool namespaced_;
 };
 
-// A controller of objects of T. `name` is for logs, metrics and the debug page; different for each controller of a program.
+// Starts the definition of a controller for objects of T. `name` appears in logs, metrics and the debug page, and must be unique in a
+// program.
 template <Resource T>
 ControllerBuilder<T> ControllerFor(std::string name) {
   return ControllerBuilder<T>(std::move(name), GvrOf<T>(), GvkOf<T>(), IsNamespaced<T>());
 }
-// For a kind that has no C++ type: ControllerFor("carts", {.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"})
+// The same for a kind without a C++ type: ControllerFor("carts", {.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"})
 inline ControllerBuilder<DynamicObject> ControllerFor(std::string name, DynamicKind kind) {
   Gvk gvk{kind.gvr.group, kind.gvr.version, std::move(kind.kind)};
   return {std::move(name), std::move(kind.gvr), std::move(gvk), kind.namespaced};
@@ -290,49 +299,53 @@ inline ControllerBuilder<DynamicObject> ControllerFor(std::string name, DynamicK
 
 // ---- Running one ----
 
+// What a Controller needs when it runs without a Manager.
 struct ControllerEnvironment {
-  InformerFactory* informers = nullptr;  // required; lives longer than the controller
+  InformerFactory* informers = nullptr;  // required; must outlive the controller
   std::shared_ptr<MetricsSink> metrics{};
-  std::shared_ptr<Clock> clock{};  // null: the machine's
-  // Of the CachedClient that the reconciler reads with, so that it reads its own writes (cached_client.h): CachedClient::writes().
+  std::shared_ptr<Clock> clock{};  // null for the system clock
+  // CachedClient::writes() of the client that the reconciler reads with, so that it reads its own writes (cached_client.h).
   std::shared_ptr<internal::WriteTracker> writes{};
 };
 
-// One key, for people.
+// The last run of one key, for debugging.
 struct KeyReport {
   ObjectKey key{};
-  int failures = 0;           // in a row
-  std::string last_result{};  // "success", "error: ...", "requeue after 10s", "gave up: ..."
+  int failures = 0;           // consecutive
+  std::string last_result{};  // "success", "error: ...", "requeue after 10s" ...
   Clock::WallTime last_run{};
   std::chrono::nanoseconds last_duration{};
   std::vector<Cause> last_causes{};
-  std::size_t more_causes = 0;  // that had no room
+  std::size_t more_causes = 0;  // causes beyond Request::kMostCauses
 };
 
-// Why a key is there.
+// Why a key is queued or being processed.
 struct KeyCauses {
   std::vector<Cause> causes{};
-  std::size_t more = 0;  // that had no room
+  std::size_t more = 0;  // causes beyond Request::kMostCauses
 };
 
+// A snapshot of a controller, for debugging.
 struct ControllerStatus {
   std::string name{};
   int workers = 0;
-  int active = 0;  // workers in a reconciler now
+  int active = 0;  // workers that are in a Reconcile call
   bool running = false;
   std::uint64_t runs = 0, errors = 0;
   std::vector<std::string> watches{};  // "services: synced", "ingresses.networking.k8s.io: waiting for its first list"
   WorkQueueSnapshot<ObjectKey> queue{};
-  std::vector<ObjectKey> held{};     // until caches have seen what their last run wrote; in no order
-  std::vector<KeyCauses> causes{};   // of queue.entries, one for each: what its next run is for, or the one that is under way
-  std::vector<KeyReport> failing{};  // keys whose last run failed; the most failures first
+  std::vector<ObjectKey> held{};     // until caches have seen the writes of their last run; in no particular order
+  std::vector<KeyCauses> causes{};   // one per entry of queue.entries: the causes of its next or current run
+  std::vector<KeyReport> failing{};  // keys whose last run failed, most failures first
   std::vector<KeyReport> recent{};   // the last runs, newest first
 };
 
-// Thread safety: all functions from any thread; Run on one at a time.
-// Lifetime: the destructor removes the watches and waits for what runs. The informers have to be there until then.
-// Blocking and cancellation: Run blocks until its context stops and all calls of the reconciler have returned. The rest does not block.
-// Errors: of Create kInvalid: no reconciler, no watch, no name, fewer than one worker.
+// Runs one ControllerSpec.
+//
+// Thread safety: all functions may be called from any thread; Run from one thread at a time.
+// Lifetime: the destructor removes the watches and waits for running calls. The informers must outlive it.
+// Blocking and cancellation: Run blocks until its context stops and all Reconcile calls have returned. Nothing else blocks.
+// Errors: Create returns kInvalid if the spec has no reconciler, no watch, no name or fewer than one worker.
 class KUBE_EXPORT Controller {
  public:
   static Result<std::unique_ptr<Controller>> Create(ControllerSpec spec, ControllerEnvironment environment);
@@ -345,21 +358,22 @@ class KUBE_EXPORT Controller {
   const std::vector<internal::WatchSpec>& watches() const;
   const std::vector<AccessNeed>& needs() const;
 
-  // Adds the watches to their informers, which the factory starts. Keys collect in the queue from now on. Once.
+  // Adds the watches to their informers, which the factory starts. Keys are queued from now on. Call it once.
   Result<void> Start();
-  // All watches have been told what was there.
+  // Whether all watches have delivered their initial list.
   bool HasSynced() const;
   Result<void> WaitForSync(const Context& ctx) const;
-  // Works until `ctx` stops: waits for the caches, then workers take keys. What is queued stays there for a Run that follows.
+  // Waits for the caches, then runs the workers until `ctx` stops. Keys that are still queued stay queued for the next Run.
   Result<void> Run(const Context& ctx);
 
-  // From outside, without a watch: timers, messages, other systems.
+  // Enqueues a key without a watch: for timers, messages and other systems.
   void Enqueue(const ObjectKey& key, std::string_view source = "external", int priority = 0);
-  // While it runs. The name is the watch's; a watch of that name must not exist, or has to. Errors: kInvalid, and those of the informer.
+  // Add or remove a watch while the controller runs. AddWatch fails if the name is taken, RemoveWatch if it is unknown. Errors: kInvalid,
+  // and those of the informer.
   Result<void> AddWatch(internal::WatchSpec watch);
   Result<void> RemoveWatch(std::string_view name);
 
-  // Up to `most` keys of each list.
+  // Each list has at most `most` keys.
   ControllerStatus status(std::size_t most = 100) const;
 
  private:

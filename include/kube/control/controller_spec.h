@@ -1,5 +1,5 @@
-// What a controller is: watches, options, permissions and a reconciler. ControllerFor (controller.h) makes it, a Manager or a Controller
-// runs it.
+// ControllerSpec: the watches, options, permissions and reconciler of a controller. ControllerFor (controller.h) builds it; a Manager or a
+// Controller runs it.
 #pragma once
 
 #include <optional>
@@ -28,22 +28,27 @@ namespace kube {
 // Priority of keys from the initial list and from resyncs. Live changes run first; ageing prevents starvation.
 inline constexpr int kInitialPriority = -100;
 
+// Options of a controller.
 struct ControllerOptions {
-  int workers = 1;
+  int workers = 1;  // reconciles that may run at a time
   // Deadline for a single Reconcile call. 0 means none.
   std::chrono::nanoseconds reconcile_timeout{};
-  // Delays of retries; none: 5 ms, doubled each time, up to 1000 s.
+  // Delays of retries. Null means exponential backoff from 5 ms up to 1000 s.
   std::shared_ptr<RetryLimiter> rate_limiter{};
-  // Workers wait until this replica leads. Watches do not: the next leader has its caches complete.
+  // Only the leader's workers run. Watches run on every replica, so that the next leader has warm caches.
   bool needs_leader = true;
 };
 
+// How a controller watches one kind.
 template <ObjectType T>
 struct SourceOptions {
-  Predicate<T> when{};                        // must not wait: it may be asked on the informer's thread
-  std::optional<InformerOptions> informer{};  // none: the factory's defaults
-  std::string name{};                         // of causes, logs and metrics; empty: the resource, "deployments.apps"
-  // Work begins even if the server lacks the kind or forbids reading it; changes are delivered once it is available.
+  // Which changes enqueue keys. Must not block: it may be called on the informer's thread.
+  Predicate<T> when{};
+  // Unset for the factory's defaults.
+  std::optional<InformerOptions> informer{};
+  // Name of the watch in causes, logs and metrics. Empty for the resource: "deployments.apps".
+  std::string name{};
+  // Starts the workers even if the server lacks the kind or forbids reading it; changes are delivered once it is available.
   bool optional = false;
 };
 
@@ -51,17 +56,17 @@ namespace internal {
 
 using EnqueueFunction = std::function<void(const ObjectKey& key, Cause cause, int priority)>;
 
-// A watch of a controller, whatever it watches.
+// One watch of a controller, of any kind.
 struct WatchSpec {
   std::string name{};
   Gvr gvr{};
-  std::optional<std::string> ns{};  // none: the factory's
-  bool namespaced = true;           // as far as is known here
+  std::optional<std::string> ns{};  // unset for the factory's
+  bool namespaced = true;           // as far as known at build time
   bool optional = false;
   std::function<Result<HandlerRegistration>(InformerFactory& informers, const EnqueueFunction& enqueue)> start{};
 };
 
-// A Change of any type. Borrowed: it lives as long as the call that it is an argument of.
+// A type-erased Change. The references are valid for the duration of the call.
 struct ErasedChange {
   ChangeKind kind;
   const ObjectKey& key;
@@ -69,7 +74,7 @@ struct ErasedChange {
   const ObjectRef& object;
   bool initial = false;
 };
-// Adds the keys that a change is about; none if it does not pass.
+// Appends the keys that a change affects; none if the predicate rejects it.
 using KeysOfChange = std::function<void(const ErasedChange& change, std::vector<ObjectKey>& keys)>;
 template <ObjectType T>
 KeysOfChange MakeKeysOfChange(Predicate<T> when, std::function<void(const Change<T>&, std::vector<ObjectKey>&)> keys_of) {
@@ -82,41 +87,42 @@ KeysOfChange MakeKeysOfChange(Predicate<T> when, std::function<void(const Change
     if (when(change)) keys_of(change, keys);
   };
 }
-// Calls enqueue for each key of each change, of objects of that form.
+// Returns a handler that calls `enqueue` for each key of each change to objects of `form`.
 KUBE_EXPORT Handler MakeHandler(const ObjectForm& form, String source, KeysOfChange keys_of, EnqueueFunction enqueue);
 
-// The key of the controller among these.
+// The key of the controller reference in `references`.
 KUBE_EXPORT std::optional<ObjectKey> OwnerKeyIn(const List<meta::v1::OwnerReference>& references, const String& ns, const Gvk& owner,
                                                 bool owner_namespaced);
-// The key of the controller of `object`, where that is of this group and kind, in any version.
+// The key of the controller of `object`, if it has this group and kind, in any version.
 template <ObjectType T>
 std::optional<ObjectKey> OwnerKey(const T& object, const Gvk& owner, bool owner_namespaced) {
   const auto& metadata = MetadataOf(object);
   return OwnerKeyIn(metadata.owner_references, metadata.namespace_, owner, owner_namespaced);
 }
 
-// The informer of these options; `gvr` is for kinds that have no C++ type.
+// The informer with these options. `gvr` is used for kinds without a C++ type.
 template <ObjectType U>
 SharedInformer<U> InformerOf(InformerFactory& informers, const Gvr& gvr, const std::optional<InformerOptions>& options) {
   return informers.ForTarget<U>(TargetOf<U>(gvr), options.value_or(informers.defaults()));
 }
 
-// A reconciler that is called with the object itself.
+// A reconciler that is called with the object instead of the key.
 struct ObjectReconciler {
-  std::function<std::shared_ptr<InformerHandle>(InformerFactory& informers)> source{};  // the cache that it comes from
+  // The cache to read the object from.
+  std::function<std::shared_ptr<InformerHandle>(InformerFactory& informers)> source{};
   std::function<Result<Action>(const Context& ctx, const void* object)> call{};
 };
 
 }  // namespace internal
 
-// Made by ControllerFor, run by a Manager or a Controller. A value.
+// The definition of a controller: built by ControllerFor, run by a Manager or a Controller. A plain value.
 struct ControllerSpec {
   std::string name{};
   ControllerOptions options{};
   std::vector<internal::WatchSpec> watches{};
-  std::vector<AccessNeed> needs{};  // beyond its watches
+  std::vector<AccessNeed> needs{};  // beyond those of the watches
   Reconciler reconcile{};
-  internal::ObjectReconciler reconcile_object{};  // in its place
+  internal::ObjectReconciler reconcile_object{};  // if set, called instead of `reconcile`
 };
 
 }  // namespace kube

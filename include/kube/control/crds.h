@@ -5,7 +5,7 @@
 //
 //   manager.Add(ManagedCrds{.crds = *crds, .migrate_storage = true});               // a manager does it as the leader, before controllers
 //
-// crd_compat.h says which changes are refused; storage_migration.h rewrites objects in a new storage version.
+// crd_compat.h defines the changes that are refused; storage_migration.h rewrites objects in a new storage version.
 #pragma once
 
 #include <cstdint>
@@ -26,86 +26,91 @@ namespace kube {
 
 class Client;
 
-// A definition, and where it comes from.
+// A definition and its origin.
 struct CrdSource {
   DynamicObject crd{};
   std::string where{};  // "crds.yaml: document 2 (line 12)", for messages; may be empty
 };
 
-// All definitions of a YAML or JSON text, of several documents and of lists (kubectl get crds -o yaml). `where` names the text in messages.
-// Errors: kInvalid, naming the document, for text that cannot be parsed, for objects of other kinds and for definitions without a name.
+// Parses all definitions of a YAML or JSON text, including several documents and lists (kubectl get crds -o yaml). `where` names the text
+// in messages. Errors: kInvalid, naming the document, if the text cannot be parsed, or has an object of another kind or a definition
+// without a name.
 KUBE_EXPORT Result<std::vector<CrdSource>> ParseCrds(std::string_view text, std::string_view where);
-// The same for files, and for the files *.yaml, *.yml and *.json of folders, in the order of their names. Errors: also kConfig for files
-// that cannot be read and folders without such files.
+// The same for files, and for the files *.yaml, *.yml and *.json of folders, in the order of their names. Errors: also kConfig if a file
+// cannot be read or a folder has no such file.
 KUBE_EXPORT Result<std::vector<CrdSource>> ReadCrds(const std::vector<std::string>& paths);
 
+// Options of InstallCrds.
 struct InstallCrdsOptions {
-  std::string field_manager = "kubexx-crds";  // owns the fields of the manifests; other field managers' values for them are overwritten
+  // Owns the fields of the manifests. Values that other field managers set for them are overwritten.
+  std::string field_manager = "kubexx-crds";
   // Installs changes that break stored objects or clients. The server still refuses some, such as removing a stored version.
   bool allow_breaking = false;
-  // Keeps scale subresources that the manifest does not have. (A version is owned as a whole, so server-side apply alone would remove
-  // them.)
+  // Keeps scale subresources that the manifest does not have. Server-side apply alone would remove them, because a version is owned as a
+  // whole.
   bool keep_scale = true;
-  // Only checks, with the server's help. Waits for nothing.
+  // Only checks, with server-side dry runs, and does not wait.
   bool dry_run = false;
   std::chrono::nanoseconds timeout = std::chrono::minutes(1);  // for everything, until all definitions are served
 };
 
+// What InstallCrds did to a definition.
 enum class CrdChange : std::uint8_t { kUnchanged, kCreated, kUpdated };
 KUBE_EXPORT std::string_view ToString(CrdChange change);  // "unchanged", "created", "updated"
 
+// One installed definition.
 struct InstalledCrd {
   std::string name{};
   CrdChange change = CrdChange::kUnchanged;
-  std::vector<CrdFinding> findings{};  // about the change
+  std::vector<CrdFinding> findings{};  // what CompareCrds found about the change
 };
 
-// Server-side applies the definitions, and waits (by a watch) until each is Established with its names accepted and its versions are
-// served. Every definition is checked by a dry run before any is written, so a refused one leaves all as they were. The object that was
-// checked is the one that is changed: if another client writes the definition in between, it is read and checked again.
+// Applies the definitions (server-side apply), then watches until each is Established, has its names accepted and its versions served.
+// Every definition is checked by a dry run before any is written, so one refusal leaves all unchanged. The write applies to the checked
+// object: if another client writes the definition in between, it is read and checked again.
 //
-// Fields that the manifest does not have stay. The conversion webhook's caBundle is the manifest's if the definition has none or only
-// options.field_manager owns it. It stays as it is if the manifest has none, or if another field manager owns it: the manifest's is often a
-// placeholder then.
+// Fields that the manifest does not have are kept. The conversion webhook's caBundle is taken from the manifest if the definition has none,
+// or if only options.field_manager owns it. It is kept if the manifest has none, or if another field manager owns it: the manifest's value
+// is often a placeholder then.
 //
 // Idempotent. Thread safety: may be called from many threads and replicas at once.
-// Blocking and cancellation: until everything is served, options.timeout at most; ends with the context.
-// Errors: kInvalid, with all findings, for changes that break something; kApi for what the server refuses (IsForbidden: RBAC); kInternal
-// for
-//   names that are in use (the condition NamesAccepted is False) and for NonStructuralSchema; kTimeout, with the conditions that were seen
-//   last. All name the source.
-// Cost: two or three requests and a watch for each definition.
+// Blocking and cancellation: until everything is served, for at most options.timeout; ends with the context.
+// Errors: kInvalid, with all findings, for breaking changes; kApi if the API server refuses (IsForbidden: RBAC); kInternal for names that
+//   are in use (the condition NamesAccepted is False) and for NonStructuralSchema; kTimeout, with the last observed conditions. All name
+//   the source.
+// Cost: two or three requests and a watch per definition.
 KUBE_EXPORT Result<std::vector<InstalledCrd>> InstallCrds(const Context& ctx, const Client& client, const std::vector<CrdSource>& crds,
                                                           const InstallCrdsOptions& options = {});
 
-// Waits until another program or replica has installed them: each definition exists, is Established and serves the versions that these
-// sources serve, and converts by a webhook if the source does: before that, objects would be read as they are stored. Where the program may
-// not watch definitions, asks the server's discovery instead, again and again.
+// Waits until another program or replica has installed the definitions: each exists, is Established, serves the versions that these sources
+// serve, and has a conversion webhook if the source has one (until then, objects would be returned as stored). If the program may not watch
+// definitions, it polls the server's discovery instead.
 KUBE_EXPORT Result<void> WaitForCrds(const Context& ctx, const Client& client, const std::vector<CrdSource>& crds);
 
-// The versions of these definitions that the server's discovery does not have: "widgets.example.com/v1".
+// Returns the versions of these definitions that discovery does not list: "widgets.example.com/v1".
 KUBE_EXPORT Result<std::vector<std::string>> FindUnservedCrds(const Context& ctx, const Client& client, const std::vector<CrdSource>& crds);
 
-// What Manager::Add takes. The leader installs the definitions under its write permit before its controllers start. All replicas start
-// their caches once the definitions are served; a replica that waits for that without leading counts as ready, so that a rolling update can
-// go on. Without the permission to install, the manager logs the missing rules and continues if the definitions are served already.
+// Installs definitions at startup (Manager::Add). The leader installs them under its write permit before its controllers start. All
+// replicas start their caches once the definitions are served. A replica that waits for that without leading counts as ready, so that a
+// rolling update can proceed. If the program may not install definitions, the manager logs the missing rules and continues if they are
+// already served.
 //
-// If the manager also has a conversion of such a kind (Manager::Add(ConversionSpec)), spec.conversion is set before the definition is
-// applied, and replaces what the manifest says: the definition is never served without it, and CompareCrds sees an upgrade as it will be.
-// The leader then waits until this replica serves webhooks; the CA of a new definition is the manager's.
+// If the manager also has a conversion for such a kind (Manager::Add(ConversionSpec)), it sets spec.conversion before it applies the
+// definition, overriding the manifest: the definition is never served without it, and CompareCrds sees the upgrade as it will be. The
+// leader first waits until this replica serves webhooks. A new definition gets the manager's CA.
 struct ManagedCrds {
-  std::vector<CrdSource> crds{};
+  std::vector<CrdSource> crds{};  // the definitions to install
   InstallCrdsOptions install{};
-  // Rewrites objects that are stored in other versions, beside the running controllers. A failure is logged.
+  // Rewrites objects that are stored in other versions, while controllers run. A failure is logged.
   bool migrate_storage = false;
-  // Time that a definition must stay unchanged before its objects are rewritten. Until every API server has the new definition, some of
-  // them still store the old version, and status.storedVersions would be trimmed wrongly. 0 means none, which is safe with one API server
-  // only.
+  // How long a definition must stay unchanged before its objects are rewritten. Until every API server has the new definition, some still
+  // store the old version, and status.storedVersions would be trimmed too early. 0 means no delay, which is safe only with a single API
+  // server.
   std::chrono::nanoseconds migration_delay = std::chrono::minutes(1);
   StorageMigrationOptions migration{};
 };
 
-// The permissions for all of that, limited to these definitions by name where RBAC can: create cannot be.
+// The permissions for all of this, limited to these definitions by name. create cannot be limited by name.
 KUBE_EXPORT std::vector<AccessNeed> NeedsOf(const ManagedCrds& crds);
 
 }  // namespace kube

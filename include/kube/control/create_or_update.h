@@ -1,26 +1,26 @@
-// CreateOrUpdate and CreateOrPatch: bring one object into a state, whatever it is in now, and write only what has to be written.
+// CreateOrUpdate and CreateOrPatch: bring one object into the desired state, and write only if something differs.
 //
 //   ConfigMap map;
 //   map.metadata.namespace_ = "default";
 //   map.metadata.name = "settings";
 //   Result<OperationResult> done = CreateOrUpdate(ctx, client, map, [&](ConfigMap& m) {
-//     m.data["level"] = "info";                        // touch what you want, leave alone what you have no opinion on
-//     return SetControllerReference(owner, m);         // a function that gives nothing is fine too
+//     m.data["level"] = "info";                        // set what you manage, leave the rest alone
+//     return SetControllerReference(owner, m);         // a function that returns void is fine too
 //   });
 //   // *done: kCreated, kUpdated or kUnchanged; `map` is now what the server has
 //
-// The object is read from the server, a copy is given to the function, and what the function changed is written. Defaults that the server
-// has put in are in the copy too, so they make no difference. A function that assigns a whole spec does wipe them out; the server puts
-// them back, nothing is changed, and this is remembered: the same change on the same object is not sent a second time by this process.
+// The object is read from the API server, the function gets a copy, and its changes are written. The copy includes the server's defaults,
+// so these make no difference. A function that assigns a whole spec does erase them; the API server then restores them and nothing changes.
+// The process remembers this and does not send the same change to the same object again.
 //
-// CreateOrPatch sends what changed as a merge patch, and the status, where that changed, as a second one to the status subresource.
-// For the children of an owner see desired_state.h, which also prunes; for status see status.h.
+// CreateOrPatch sends the changes as a merge patch. If the status changed, a second patch goes to the status subresource. For the children
+// of an owner see desired_state.h, which also prunes; for status see status.h.
 //
-// Thread safety: functions of their arguments; the function is called on the calling thread.
-// Blocking and cancellation: until the server has answered, and again after conflicts; ends with the context.
-// Errors: those of the verbs and of the function; kInvalid where the function changes name or namespace, or there is no name. `object` is
-//   unchanged then.
-// Cost: one read, and one write where something changed.
+// Thread safety: stateless; the function is called on the calling thread.
+// Blocking and cancellation: blocks until the API server has answered, retries after conflicts, and ends with the context.
+// Errors: those of the verbs and of the function; kInvalid if the object has no name or the function changes the name or namespace.
+//   `object` is unchanged after an error.
+// Cost: one read, plus one write if something changed.
 #pragma once
 
 #include <concepts>
@@ -43,40 +43,43 @@
 
 namespace kube {
 
+// The outcome of CreateOrUpdate and CreateOrPatch.
 enum class OperationResult : std::uint8_t {
   kUnchanged,
   kCreated,
   kUpdated,
-  kUpdatedStatus,      // and the rest too
-  kUpdatedStatusOnly,  // of CreateOrPatch
+  kUpdatedStatus,      // CreateOrPatch: the status and other fields
+  kUpdatedStatusOnly,  // CreateOrPatch: the status only
 };
 // "unchanged", "created", "updated", "updatedStatus", "updatedStatusOnly"
 KUBE_EXPORT std::string_view ToString(OperationResult result);
 
+// Options of CreateOrUpdate and CreateOrPatch.
 struct CreateOrUpdateOptions {
-  std::string field_manager{};
-  bool dry_run = false;
-  // Where somebody wrote in between: read again and call the function again, as RetryOnConflict does. Off: the conflict is the error.
+  std::string field_manager{};  // empty for the server's default
+  bool dry_run = false;         // sends server-side dry runs
+  // After a conflict, read again and call the function again, as RetryOnConflict does. If false, the conflict is returned.
   bool retry_on_conflict = true;
 };
 
 namespace internal {
 
-// The merge patch from one to the other, or nothing where they are equal. Lists are replaced as a whole by such a patch, so one that has a
-// list names the version it was made for, and is refused where that is not the newest. Errors: kInvalid for a null that cannot be said.
+// The merge patch from `before` to `after`, or nullopt if they are equal. A merge patch replaces lists as a whole, so one with a list
+// carries the resourceVersion that it was computed from and is rejected if that is outdated. Errors: kInvalid for a null that a merge patch
+// cannot express.
 KUBE_EXPORT Result<std::optional<Patch>> PatchBetween(const Value& before, const Value& after);
-// The same for the parts of an object: all but its status, and the status alone.
+// The same for parts of an object: everything except its status, and the status alone.
 KUBE_EXPORT Result<std::optional<Patch>> PatchWithoutStatus(const DynamicObject& before, const DynamicObject& after);
 KUBE_EXPORT Result<std::optional<Patch>> PatchOfStatus(const DynamicObject& before, const DynamicObject& after);
 
-// The two functions without templates. `object` is what `target.type` says: a struct, or a DynamicObject.
+// The two functions without templates. `object` has the type of `target.type`: a struct or a DynamicObject.
 using MutateFunction = std::function<Result<void>(void* object)>;
 KUBE_EXPORT Result<OperationResult> CreateOrUpdateObject(const Context& ctx, const ClientCore& core, const ResourceTarget& target,
                                                          void* object, const MutateFunction& mutate, const CreateOrUpdateOptions& options);
 KUBE_EXPORT Result<OperationResult> CreateOrPatchObject(const Context& ctx, const ClientCore& core, const ResourceTarget& target,
                                                         void* object, const MutateFunction& mutate, const CreateOrUpdateOptions& options);
 
-// Refers to `mutate`, which may return nothing.
+// Captures `mutate` by reference. It may return void.
 template <ObjectType T, typename Mutate>
 MutateFunction ErasedMutate(Mutate& mutate) {
   return [&mutate](void* object) -> Result<void> {
@@ -91,7 +94,7 @@ MutateFunction ErasedMutate(Mutate& mutate) {
 
 }  // namespace internal
 
-// `object` says which one it is by name and namespace; where there is none on the server yet, the function gets it as it is.
+// `object` identifies itself by name and namespace. If it does not exist on the API server, the function gets `object` as it is.
 template <ObjectType T, std::invocable<T&> Mutate>
 Result<OperationResult> CreateOrUpdate(const Context& ctx, const ResourceClient<T>& client, T& object, Mutate mutate,
                                        const CreateOrUpdateOptions& options = {}) {
@@ -103,7 +106,7 @@ Result<OperationResult> CreateOrPatch(const Context& ctx, const ResourceClient<T
   return internal::CreateOrPatchObject(ctx, client.core(), client.target(), &object, internal::ErasedMutate<T>(mutate), options);
 }
 
-// With a CachedClient: read from the server all the same, and written so that cached reads see it.
+// With a CachedClient: reads from the API server too, and writes so that cached reads see the change.
 template <ObjectType T, std::invocable<T&> Mutate>
 Result<OperationResult> CreateOrUpdate(const Context& ctx, const CachedResource<T>& client, T& object, Mutate mutate,
                                        const CreateOrUpdateOptions& options = {}) {

@@ -1,41 +1,41 @@
-// DesiredState: say which objects an owner should have; it makes the server have them, and nothing more than that.
+// DesiredState: makes the children of an owner match a declared set. It creates, updates and prunes them, and writes only what differs.
 //
 //   Result<Changes> changes = DesiredState(cached, deployment, "auto-expose")  // field manager and name of the set; or DesiredStateOptions
-//                                 .Manage<Service, Ingress>()           // prune these kinds, also if none of them is wanted now
+//                                 .Manage<Service, Ingress>()           // prunes these kinds even if none of them is wanted
 //                                 .Want(service)
 //                                 .Want(ingress)                        // typed and dynamic objects alike
 //                                 .Apply(ctx);
-//   if (!changes) return changes.error();                               // also if a child failed
+//   if (!changes) return changes.error();                               // including failures of a child
 //   log.Info("Reconciled", {{"changes", changes->Summary()}});          // "1 created, 1 unchanged"
 //
-// Reads go to a CachedClient's informers if one has the kind, which a controller's Owns<U>() ensures: a pass that changes nothing sends
-// no request. With a Client each pass asks the server.
+// Reads come from a CachedClient's informers if one has the kind, which a controller's Owns<U>() ensures: a pass that changes nothing sends
+// no request. With a Client, each pass reads from the API server.
 //
-// Apply does this for each wanted child:
+// For each wanted child, Apply
 //   - makes the owner its controller and labels it with the set (see below);
-//   - writes nothing where the server has all that is wanted, whatever else it has: defaults and fields of others are left alone;
-//   - creates it where there is none; otherwise applies it server-side, by force: drift is repaired, fields that are no longer wanted
-//     go, those of others stay;
-//   - leaves an object alone that is not a child of this owner and set, and reports a conflict.
-// Then it deletes the children of this owner and set that are not wanted any more.
+//   - writes nothing if the live object already has everything wanted; defaults and other managers' fields do not matter;
+//   - creates a missing child, and otherwise uses server-side apply with force: it repairs drift, removes fields that are no longer wanted
+//     and keeps other managers' fields;
+//   - skips an object that is not a child of this owner and set, and reports a conflict.
+// Then it deletes the children of this owner and set that are no longer wanted.
 //
-// How it knows that nothing has changed: an annotation holds a hash of what was applied last, so that a dropped field is noticed; each
-// wanted field is compared with the live object; and managedFields must say that the field is still ours, which finds additions of others
-// inside of lists that are replaced as a whole. Where the server stores something else than what was asked for (a webhook, another
-// spelling), that is remembered in this process, and not fought over again until one of the two sides changes.
+// How Apply detects that nothing changed: an annotation holds a hash of the last applied state, which reveals dropped fields. Each wanted
+// field is compared with the live object. managedFields must still list the field as ours, which reveals other managers' additions to
+// atomic lists. If the API server stores something other than what was applied (a webhook, a normalized value), the process remembers that
+// and does not apply again until one of the two sides changes.
 //
-// Who else writes at the same moment: nothing that somebody else has just made is taken over. A child is made by a plain create, which
-// the server refuses where there is one, and applied with its UID, which is another one where an object took its place. Before the first
-// apply one more request turns the creator's fields in managedFields into applied ones: else those that are no longer wanted would stay.
+// Apply never adopts an object that was created concurrently. A create is a POST, which fails if the object exists; an apply carries the
+// UID, so a recreated object is rejected. Before the first apply, one more request turns the creator's fields in managedFields into applied
+// ones; otherwise server-side apply would not remove those that are no longer wanted.
 //
-// Marks on children, with `mark_prefix` "kubexx.dev": labels kubexx.dev/set (the set's name) and kubexx.dev/owner-uid, annotation
-// kubexx.dev/applied.
+// Marks on children, if `mark_prefix` is "kubexx.dev": the labels kubexx.dev/set (name of the set) and kubexx.dev/owner-uid, and the
+// annotation kubexx.dev/applied.
 //
-// Children outside of the owner's namespace, cluster-scoped ones included, cannot refer to a namespaced owner. Anywhere() allows them:
+// Children in other namespaces and cluster-scoped children cannot have an owner reference to a namespaced owner. Anywhere() allows them:
 //
 //   DesiredState(cached, source, "replicator").Anywhere().Want(copy_for_a).Want(copy_for_b).Apply(ctx);      // docs/children-anywhere.md
 //
-// They are found by labels, and count as children only with a proof that copied marks do not have. A finalizer on the owner lets Apply
+// They are found by labels, and count as children only if they carry a proof, which copied marks lack. A finalizer on the owner lets Apply
 // delete them before the owner is deleted. docs/children-anywhere.md has the details.
 #pragma once
 
@@ -67,64 +67,70 @@
 
 namespace kube {
 
+// Options of a DesiredState.
 struct DesiredStateOptions {
-  std::string field_manager{};  // required; one for each controller, and never another for the same set
-  std::string name{};           // required: the value of the set's label; tells several sets of one owner apart
+  std::string field_manager{};  // required: one per controller, and always the same one for a set
+  std::string name{};           // required: the value of the set's label; distinguishes several sets of one owner
+  // Prefix of the marks on children.
   std::string mark_prefix = "kubexx.dev";
-  // Writes nothing: the server is asked what each write would do, and the answer says what would have been done.
+  // Writes nothing: server-side dry runs report what would change.
   bool dry_run = false;
+  // Deletes children that are no longer wanted.
   bool prune = true;
-  // Take over objects of a wanted name that have no controller. Without it they are conflicts: they may be somebody's.
+  // Adopts objects of a wanted name that have no controller. If false, they are conflicts: another client may own them.
   bool adopt = false;
-  // Without it a field that somebody else applied makes a conflict. Values are taken over either way where nobody owns them.
+  // Overrides fields that another field manager applied. If false, they are conflicts. Fields without an owner are set either way.
   bool force = true;
-  std::optional<bool> block_owner_deletion{};  // of the owner reference; unset: true
-  std::string propagation = "Background";      // of pruning
-  // A secret of the program, never changed, that goes into the proof on children outside of the owner's namespace. Without it whoever knows
-  // the owner's UID can forge that proof, which matters if they may also edit, but not delete, objects of the managed kinds.
+  std::optional<bool> block_owner_deletion{};  // of the owner reference; unset means true
+  std::string propagation = "Background";      // deletion propagation when pruning
+  // A secret of the program that goes into the proof on children outside of the owner's namespace. Never change it. Without it, anyone who
+  // knows the owner's UID can forge the proof, which matters if they may edit, but not delete, objects of the managed kinds.
   std::string proof_key{};
-  // For children without a struct. None: that of the CachedClient; with a Client one is made, which asks the server in each pass.
+  // For children without a struct. Unset for the CachedClient's mapper; with a Client, a new one that queries discovery in each pass.
   std::optional<RestMapper> mapper{};
 };
 
-// What happened, or would have, to one child.
+// What was done, or would be done, to one child.
 struct ChildChange {
+  // What became of the child.
   enum class Outcome : std::uint8_t {
     kCreated,
-    kUpdated,    // `diff` says what changed, `reasons` why it was written
-    kUnchanged,  // no write, or one that changed nothing
+    kUpdated,    // `diff` has the changes, `reasons` why it was written
+    kUnchanged,  // no write, or one without effect
     kPruned,
-    kDeleting,  // wanted, but it or its namespace is being deleted: it can be created again once that is deleted
-    kConflict,  // belongs to somebody else; `message` says to whom
+    kDeleting,  // wanted, but it or its namespace is being deleted; it can be recreated afterwards
+    kConflict,  // has another owner, named in `message`
     kFailed,    // `error`
   };
   Outcome outcome = Outcome::kUnchanged;
-  Gvk gvk{};
+  Gvk gvk{};  // kind of the child
   ObjectKey key{};
-  std::vector<Difference> diff{};      // of kUpdated; Secrets show sizes only
+  std::vector<Difference> diff{};      // for kUpdated; Secrets show sizes only
   std::vector<std::string> reasons{};  // "spec.replicas: 5 instead of 3"
+  // Details of a conflict.
   std::string message{};
-  std::optional<Error> error{};
-  // As the server has it now. Not for kPruned and kFailed.
+  std::optional<Error> error{};  // for kFailed
+  // The live object after the pass. Unset for kPruned and kFailed.
   std::optional<DynamicObject> object{};
 
-  // "updated Service default/web", then a line for each difference.
+  // "updated Service default/web", followed by one line per difference.
   std::string ToString() const;
 };
 KUBE_EXPORT std::string_view ToString(ChildChange::Outcome outcome);
 
-// The children in the order of Want, then the pruned ones. A plain value.
+// The result of a pass: the children in the order of Want, then the pruned ones. A plain value.
 struct Changes {
   std::vector<ChildChange> children{};
-  bool dry_run = false;
-  // The owner is being deleted, so nothing was applied. Children outside of its namespace were pruned, the others are left to the
-  // garbage collector.
+  bool dry_run = false;  // nothing was written
+  // The owner is being deleted, so nothing was applied. Children outside of its namespace were pruned; the garbage collector deletes the
+  // others.
   bool owner_deleted = false;
-  // Requests that could have changed something, dry runs included; not a create that found the object there.
+  // Requests that could have changed something, including dry runs. A create that found an existing object does not count.
   int writes = 0;
+  // The number of children with this outcome.
 
   KUBE_EXPORT std::size_t Count(ChildChange::Outcome outcome) const;
-  // Null where there was no such child.
+  // Returns null if there is no such child.
   KUBE_EXPORT const ChildChange* Find(const Gvk& gvk, const ObjectKey& key) const;
   template <Resource T>
   const ChildChange* Find(const ObjectKey& key) const {
@@ -132,21 +138,21 @@ struct Changes {
   }
   // Whether something was created, updated or pruned.
   KUBE_EXPORT bool changed() const;
-  // No conflicts, no failures, nothing that waits for a deletion.
+  // Whether there are no conflicts, no failures and no pending deletions.
   KUBE_EXPORT bool complete() const;
-  // Ok if there are no conflicts and no failures. Otherwise the error of the first child that failed, or kInvalid for a conflict; the
-  // message counts the others. A reconciler that returns it is called again later.
+  // Ok if there are no conflicts and no failures. Otherwise the error of the first failed child, or kInvalid for a conflict; the message
+  // counts the others. A reconciler that returns the error is retried.
   KUBE_EXPORT Result<void> ToResult() const;
   KUBE_EXPORT std::string Summary() const;   // "1 created, 2 unchanged"; "nothing to do" if there are no children
-  KUBE_EXPORT std::string ToString() const;  // all but the unchanged ones, with differences
+  KUBE_EXPORT std::string ToString() const;  // every child that changed or failed, with differences
 };
 
 namespace internal {
 
-// A kind of children.
+// The kind of a child.
 struct ChildKind {
   Gvk gvk{};
-  const TypeInfo* type = nullptr;  // null: to be found by the mapper
+  const TypeInfo* type = nullptr;  // null to ask the mapper
 
   template <kube::Resource T>
   static ChildKind Of() {
@@ -158,10 +164,10 @@ struct ChildKind {
   }
 };
 
-// What a cache knows of a kind; empty functions: nothing.
+// What a cache has of a kind. Null functions mean no cache.
 struct ChildCache {
   std::function<std::optional<DynamicObject>(const ObjectKey& key)> get{};
-  // In a namespace, or in all of them where it is empty.
+  // In one namespace, or in all of them if `ns` is empty.
   std::function<std::vector<DynamicObject>(std::string_view ns, const Selector& selector)> list{};
 };
 
@@ -188,24 +194,24 @@ class KUBE_EXPORT DesiredStateCore {
 
 }  // namespace internal
 
-// Made for one pass and thrown away; Apply may be called again.
+// Collects the wanted children of one owner for one pass. Apply may be called again.
 //
-// Thread safety: one thread at a time; any number of them beside each other, also for one owner.
-// Lifetime: holds a copy of the client, of the owner's metadata and of all that it was given.
-// Blocking and cancellation: Apply waits for its requests, one after another, and they end with the context.
-// Errors: of both kInvalid if options or owner cannot be right (no field manager, no name, an owner without UID). A child that fails stops
-//   no other child; Apply then returns the error of the first one, TryApply has it in Changes. Conflicts are in Changes: another owner's
-//   object has the name. Return Action::RequeueAfter then: the controller watches its own children only, so no event reports that the
-//   name is free.
-// Cost: one read for each wanted child and one list for each kind; none of them if a cache has the kind and there is nothing to do, or the
-//   child does not exist. Before an object is changed it is read from the server, whatever a cache says. One write for each child that
-//   has to change, two for the first change after its creation.
+// Thread safety: one thread at a time per object; any number of objects at once, even for the same owner.
+// Lifetime: holds a copy of the client, of the owner's metadata and of everything it was given.
+// Blocking and cancellation: Apply sends its requests one after another and waits for them; they end with the context.
+// Errors: Apply and TryApply return kInvalid if the options or the owner are invalid (no field manager, no name, an owner without UID). A
+//   failed child does not stop the others: Apply then returns the error of the first one, TryApply reports it in Changes. A conflict
+//   (another owner's object has the name) is in Changes. Return Action::RequeueAfter then: the controller watches its own children only, so
+//   no event reports that the name is free.
+// Cost: one read per wanted child and one list per kind. Neither is sent if a cache has the kind and nothing needs to change, or if the
+//   child does not exist. Before a change, the object is always read from the API server. One write per child that changes; two for the
+//   first change after its creation.
 template <ObjectType Owner>
 class DesiredState {
  public:
   DesiredState(const Client& client, const Owner& owner, DesiredStateOptions options)
       : core_(client, nullptr, MetadataOf(owner), internal::ChildKind::Of(owner), std::move(options)) {}
-  // Reads from the caches that there are.
+  // Reads from the client's caches.
   DesiredState(const CachedClient& client, const Owner& owner, DesiredStateOptions options)
       : core_(client.Live(), client.shared_core(), MetadataOf(owner), internal::ChildKind::Of(owner), std::move(options)) {}
   // `name` is the field manager and the name of the set.
@@ -214,10 +220,10 @@ class DesiredState {
   DesiredState(const CachedClient& client, const Owner& owner, std::string_view name)
       : DesiredState(client, owner, {.field_manager = std::string(name), .name = std::string(name)}) {}
 
-  // Allows children that a namespaced owner cannot be referred to from: those in other namespaces and cluster-scoped ones. Before the first
-  // of them is created, the owner gets a finalizer. If the owner is being deleted, Apply deletes these children and then removes the
-  // finalizer. The controller must therefore see the owner until the end: do not filter owners by label. Declare the kinds of such
-  // children with OwnsAnywhere<U>().
+  // Allows children that cannot have an owner reference to a namespaced owner: those in other namespaces and cluster-scoped ones. The owner
+  // gets a finalizer before the first of them is created. If the owner is being deleted, Apply deletes these children and then removes the
+  // finalizer. The controller must therefore see the owner until the end: do not filter owners by label. Declare the kinds of such children
+  // with OwnsAnywhere<U>().
   DesiredState& Anywhere() & {
     core_.Anywhere();
     return *this;
@@ -227,7 +233,7 @@ class DesiredState {
     return std::move(*this);
   }
 
-  // A child. Without a namespace it goes into the owner's. The status and what the server sets (uid, resourceVersion ...) do not count.
+  // Adds a child. Without a namespace it gets the owner's. Its status and server-set metadata (uid, resourceVersion ...) are ignored.
   template <ObjectType T>
   DesiredState& Want(const T& child) & {
     core_.Want(internal::ChildKind::Of(child), ObjectTraits<T>::ToDynamic(child));
@@ -239,7 +245,7 @@ class DesiredState {
     return std::move(*this);
   }
 
-  // Kinds that are pruned also where no child of them is wanted.
+  // Adds kinds to prune even if no child of them is wanted.
   template <Resource... Kinds>
   DesiredState& Manage() & {
     (core_.Manage(internal::ChildKind::Of<Kinds>()), ...);
@@ -259,9 +265,9 @@ class DesiredState {
     return std::move(*this);
   }
 
-  // Reads a synced cache before the server; for a Client, and for informers that a CachedClient does not choose by itself. A cache that
-  // leaves fields out finds drift that is none, and costs requests; one that drops managedFields may overlook what others add to lists. For
-  // a namespace that the cache does not cover, use none.
+  // Reads from a synced cache before the API server. For a Client, and for informers that a CachedClient does not choose by itself. A cache
+  // that leaves out fields reports false drift, which costs requests. One that drops managedFields may miss what other managers add to
+  // lists. Do not use it for namespaces that the cache does not cover.
   template <Resource T>
   DesiredState& ReadFrom(Lister<T> lister) & {
     core_.ReadFrom(GvkOf<T>(), CacheOf(std::move(lister)));
@@ -276,19 +282,19 @@ class DesiredState {
     core_.ReadFrom(kind, CacheOf(std::move(lister)));
     return *this;
   }
-  // Any other source of objects: nothing where there is none of that name.
+  // Any other source of objects. `get` returns nullopt if there is no such object.
   DesiredState& ReadFrom(const Gvk& kind, std::function<std::optional<DynamicObject>(const ObjectKey&)> get) & {
     core_.ReadFrom(kind, {.get = std::move(get)});
     return *this;
   }
 
-  // What was done; an error if a child failed.
+  // Returns what was done, or an error if a child failed.
   Result<Changes> Apply(const Context& ctx) const {
     Result<Changes> changes = TryApply(ctx);
     if (changes && changes->Count(ChildChange::Outcome::kFailed) > 0) return changes->ToResult().error();
     return changes;
   }
-  // The same, with the children that failed beside the others in Changes.
+  // The same, but failed children are in Changes.
   Result<Changes> TryApply(const Context& ctx) const { return core_.TryApply(ctx); }
 
  private:
@@ -301,7 +307,7 @@ class DesiredState {
   static internal::ChildCache CacheOf(Lister<T> lister) {
     internal::ChildCache cache;
     cache.get = [lister](const ObjectKey& key) -> std::optional<DynamicObject> {
-      // One that cannot be decoded counts as missing here: the server has the last word then.
+      // An object that cannot be decoded counts as missing here, so that it is read from the API server.
       const Result<Ptr<T>> found = lister.indexer().Read(key);
       return !found || *found == nullptr ? std::nullopt : AsDynamic(**found);
     };

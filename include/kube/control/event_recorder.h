@@ -1,4 +1,4 @@
-// EventRecorder: tells people what a program does with an object: the lines at the end of `kubectl describe`.
+// EventRecorder: writes Kubernetes events about objects, as shown by `kubectl describe`.
 //
 //   EventRecorder events(client, {.controller = "auto-expose"});
 //   events.Event(deployment, EventType::kNormal, "ServiceCreated", "Create", "created service web");
@@ -8,10 +8,10 @@
 //   CodeUnderTest code(fake.recorder());
 //   EXPECT_THAT(fake.events(), ElementsAre("Normal ServiceCreated created service web"));
 //
-// Events are for people, and may get lost: do not build on them. They are written by events.k8s.io/v1, or by core/v1 where a server
-// has nothing newer. Many alike cost the server little: the second of a kind starts a series, whose later ones are only counted here and
-// written now and then; ten different notes for one reason within ten minutes become one event "(combined from similar events): ...";
-// and one object gets no more than a burst of 25 events, then one every five minutes.
+// Events are for people and may get lost: do not build logic on them. They are written to events.k8s.io/v1, or to core/v1 on servers
+// without it. Repeated events are cheap for the server. The second of a kind starts a series, whose later events are only counted here and
+// written now and then. Ten different notes for one reason within ten minutes become one event "(combined from similar events): ...". Each
+// object gets a burst of at most 25 events, then one every five minutes.
 #pragma once
 
 #include <concepts>
@@ -37,23 +37,25 @@ class CachedClient;
 class Client;
 class MetricsSink;
 
+// The type of an event. Warning is for problems.
 enum class EventType : std::uint8_t { kNormal, kWarning };
 KUBE_EXPORT std::string_view ToString(EventType type);  // "Normal", "Warning"
 
-// Which object an event is about.
+// The object that an event is about.
 struct EventObject {
   String api_version{};
   String kind{};
-  String ns{};  // empty: the object has none; its events are in "default"
+  String ns{};  // empty for a cluster-scoped object; its events are in "default"
   String name{};
   String uid{};
   String resource_version{};
-  String field_path{};  // a part of it: "spec.containers{web}"
+  String field_path{};  // a part of the object: "spec.containers{web}"
 
   bool empty() const { return kind.empty() && name.empty(); }
   friend bool operator==(const EventObject&, const EventObject&) = default;
 };
 
+// The reference to `object`, or to the object of a core::v1::ObjectReference.
 template <ObjectType T>
 EventObject EventObjectOf(const T& object) {
   const auto& metadata = MetadataOf(object);
@@ -65,7 +67,7 @@ EventObject EventObjectOf(const T& object) {
           .uid = metadata.uid,
           .resource_version = metadata.resource_version};
 }
-// From a core::v1::ObjectReference, whose header this one does not need.
+// Takes a core::v1::ObjectReference without including its header.
 template <typename Reference>
 requires requires(const Reference& r) { r.api_version, r.kind, r.namespace_, r.name, r.uid, r.resource_version, r.field_path; }
 EventObject EventObjectOf(const Reference& reference) {
@@ -78,62 +80,69 @@ EventObject EventObjectOf(const Reference& reference) {
           .field_path = reference.field_path};
 }
 
+// Options of an EventRecorder.
 struct EventRecorderOptions {
-  // Who reports: "auto-expose" or "example.com/auto-expose". Required: without it the server refuses every event.
+  // The reporting controller: "auto-expose" or "example.com/auto-expose". Required: the server rejects events without it.
   std::string controller{};
-  std::string instance{};  // which replica; empty: the controller's name and the host's
+  std::string instance{};  // the replica; empty for the name of the controller and the host
 
-  std::size_t queue_size = 1000;  // events that wait; more are dropped
-  std::size_t cache_size = 4096;  // series, groups of similar events and objects that are remembered, of each
+  // Maximum number of queued events; more are dropped.
+  std::size_t queue_size = 1000;
+  // Maximum number of remembered series, of groups of similar events, and of objects, each.
+  std::size_t cache_size = 4096;
 
-  // Where the server cannot be reached. What it refuses is not tried again.
+  // Retries while the server is unreachable. An event that the server rejects is not retried.
   int max_tries = 12;
   std::chrono::nanoseconds retry_delay = std::chrono::seconds(10);
   double retry_jitter = 0.25;
   std::chrono::nanoseconds request_timeout = std::chrono::seconds(30);
-  // How long the last events may take when the recorder is shut down; each is tried once.
+  // How long Shutdown may take to write the queued events. Each is tried once.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 
-  // A series is written again at least this often, so that the server does not let it expire, and given up after so long without one.
+  // A series is written at least every series_refresh, so that the server does not expire it, and ends after series_idle without a new
+  // event.
   std::chrono::nanoseconds series_refresh = std::chrono::minutes(30);
   std::chrono::nanoseconds series_idle = std::chrono::minutes(6);
 
-  // So many different notes for the same object, type and reason, none later than that after the one before, are combined.
+  // This many different notes for one object, type and reason are combined into one event, if none comes later than aggregate_window after
+  // the previous one.
   std::size_t aggregate_after = 10;
   std::chrono::nanoseconds aggregate_window = std::chrono::seconds(600);
 
-  // What one controller may write about one object, for each type.
+  // Rate limit for the events of one controller about one object, per type.
   int spam_burst = 25;
-  double spam_refill_per_second = 1.0 / 300;
+  double spam_refill_per_second = 1.0 / 300;  // after the burst
 
   std::shared_ptr<MetricsSink> metrics{};  // kubexx_events_dropped_total {reason}
-  std::shared_ptr<Clock> clock{};          // null: the real one
+  std::shared_ptr<Clock> clock{};          // null for the system clock
   RandomSource random{};
 };
 
+// Counters of an EventRecorder.
 struct EventRecorderStats {
   std::uint64_t recorded = 0;  // calls of Event
-  std::uint64_t written = 0;   // requests that the server took
-  std::uint64_t counted = 0;   // only counted, in a series
+  std::uint64_t written = 0;   // requests that the server accepted
+  std::uint64_t counted = 0;   // only counted, as part of a series
+  // Dropped because the queue was full, or by the rate limit.
   std::uint64_t dropped_full = 0;
   std::uint64_t dropped_spam = 0;
-  std::uint64_t dropped_invalid = 0;   // no object, no reason
-  std::uint64_t dropped_rejected = 0;  // the server refused it
-  std::uint64_t dropped_gave_up = 0;   // no answer after all tries
+  std::uint64_t dropped_invalid = 0;   // no object or no reason
+  std::uint64_t dropped_rejected = 0;  // rejected by the server
+  std::uint64_t dropped_gave_up = 0;   // no answer after max_tries
 };
 
 namespace internal {
 class EventBackend;
 }
 
-// A cheap handle; copies share one queue, one thread and one memory of what was written. A default-constructed one does nothing.
+// A cheap handle: copies share one queue, one thread and one record of written events. A default-constructed recorder does nothing.
 //
-// Thread safety: all functions from any thread.
-// Lifetime: the last copy's destructor shuts down: what waits is tried once, for at most `shutdown_timeout`. The thread `kube-events`
-//   starts with the first event.
-// Blocking: Event never blocks; Shutdown and the last destructor do, as said.
-// Errors: Event never fails and never throws. What is lost is logged (once for a full queue) and counted.
-// Cost: of Event a copy of its texts and a lock. A text of more than 1024 bytes is cut, as the server takes no more.
+// Thread safety: all functions may be called from any thread.
+// Lifetime: the last copy's destructor shuts down: it tries each queued event once, for at most `shutdown_timeout`. The thread
+//   `kube-events` starts with the first event.
+// Blocking: Event never blocks. Shutdown and the last destructor block for at most `shutdown_timeout`.
+// Errors: Event never fails and never throws. Lost events are counted and logged (once for a full queue).
+// Cost: Event copies its texts and takes a lock. Texts are cut at 1024 bytes, the server's limit.
 class KUBE_EXPORT EventRecorder {
  public:
   EventRecorder();
@@ -146,8 +155,8 @@ class KUBE_EXPORT EventRecorder {
   EventRecorder& operator=(EventRecorder&&) noexcept;
   ~EventRecorder();
 
-  // `reason` says why, in one CamelCase word, and is what tools look for; `action` what was done or tried ("Create"; empty: the reason);
-  // `note` is a sentence for people. `related` is a second object that has to do with it.
+  // Records an event. `reason` is one CamelCase word that tools search for. `action` is what was done or tried ("Create"; empty for the
+  // reason). `note` is a sentence for people. `related` is an optional second object.
   void Event(const EventObject& regarding, EventType type, std::string_view reason, std::string_view action, std::string_view note,
              const EventObject& related = {}) const noexcept;
   template <typename T>
@@ -156,11 +165,11 @@ class KUBE_EXPORT EventRecorder {
     Event(EventObjectOf(object), type, reason, action, note, related);
   }
 
-  // The same queue under another controller's name.
+  // A recorder for another controller name on the same queue.
   [[nodiscard]] EventRecorder For(std::string controller) const;
-  // Waits until everything that was recorded so far was tried. False where that took longer than `limit` of the recorder's clock.
+  // Waits until every event recorded so far was tried. Returns false if that takes longer than `limit` by the recorder's clock.
   bool Flush(std::chrono::nanoseconds limit = std::chrono::seconds(10)) const;
-  // As the last destructor; later events are dropped.
+  // Shuts down like the last destructor. Later events are dropped.
   void Shutdown() const;
   EventRecorderStats stats() const;
 
@@ -170,7 +179,7 @@ class KUBE_EXPORT EventRecorder {
   std::string instance_;
 };
 
-// For tests: keeps what was recorded, as "<type> <reason> <note>".
+// An in-memory recorder for tests: keeps each event as "<type> <reason> <note>".
 //
 // Thread safety: all functions from any thread. Lifetime: recorders may outlive it.
 class KUBE_EXPORT RecordedEvents {
@@ -182,9 +191,9 @@ class KUBE_EXPORT RecordedEvents {
 
   EventRecorder recorder(std::string controller = "test") const;
   std::vector<std::string> events() const;
-  // Of the same events, what they are about.
+  // The objects of the same events, in the same order.
   std::vector<EventObject> objects() const;
-  // Waits until there are `n`. False after `limit` of real time.
+  // Waits until there are `n` events. Returns false after `limit` of real time.
   bool WaitForEvents(std::size_t n, std::chrono::nanoseconds limit = std::chrono::seconds(30)) const;
 
  private:

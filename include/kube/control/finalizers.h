@@ -1,4 +1,4 @@
-// Finalizers: work that has to be done before an object may go.
+// Finalizers: cleanup that must happen before an object is deleted.
 //
 //   static const Finalizers<Bucket> finalizers = Finalizers<Bucket>()
 //       .Add("shop.example.com/empty", [](const Context& ctx, const Bucket& b) { return EmptyBucket(ctx, b); })
@@ -8,9 +8,9 @@
 //   if (!r) return r.error();
 //   if (!r->proceed) return Action::Done();                                                  // it is being deleted: nothing else to do
 //
-// A live object gets the finalizers that it does not have, in one write. For one whose deletion was asked for, the functions are called in
-// the order of Add; each finalizer is taken off when its function has succeeded, and the first error ends the run, to be tried again. A
-// function may be called again after it succeeded (the process may end in between): it must not mind.
+// A live object gets its missing finalizers in one write. When an object is being deleted, the functions are called in the order of Add.
+// Each finalizer is removed once its function has succeeded; the first error ends the run, which is retried. The functions must be
+// idempotent: the process may exit before the finalizer is removed.
 #pragma once
 
 #include <optional>
@@ -40,12 +40,13 @@ KUBE_EXPORT bool RemoveName(List<String>& finalizers, std::string_view name);
 
 }  // namespace internal
 
-// ---- On an object in memory: nothing is sent ----
+// ---- On an object in memory: no requests ----
+// Whether `object` has this finalizer.
 template <ObjectType T>
 bool HasFinalizer(const T& object, std::string_view name) {
   return internal::HasName(ObjectTraits<T>::Finalizers(object), name);
 }
-// Behind all others. Returns whether it was missing.
+// Appends the finalizer. Returns whether it was missing.
 template <ObjectType T>
 bool AddFinalizer(T& object, std::string_view name) {
   List<String> finalizers = ObjectTraits<T>::Finalizers(object);
@@ -53,7 +54,7 @@ bool AddFinalizer(T& object, std::string_view name) {
   ObjectTraits<T>::SetFinalizers(object, std::move(finalizers));
   return true;
 }
-// Returns whether it was there.
+// Returns whether the finalizer was present.
 template <ObjectType T>
 bool RemoveFinalizer(T& object, std::string_view name) {
   List<String> finalizers = ObjectTraits<T>::Finalizers(object);
@@ -62,15 +63,16 @@ bool RemoveFinalizer(T& object, std::string_view name) {
   return true;
 }
 
+// The outcome of Finalizers::Run.
 struct FinalizerResult {
-  bool proceed = false;                 // the object is live: go on with it
-  bool changed = false;                 // something was written; the object is the newest one now
-  std::vector<std::string> finished{};  // finalizers that were taken off in this run, in order
+  bool proceed = false;                 // not being deleted: continue reconciling
+  bool changed = false;                 // something was written; the object is now the newest version
+  std::vector<std::string> finished{};  // finalizers removed by this run, in order
 };
 
 namespace internal {
 
-// Finalizers without templates. Objects are what the type of the target says: a struct, or a DynamicObject.
+// Finalizers without templates. Objects have the type of the target: a struct or a DynamicObject.
 class KUBE_EXPORT FinalizersCore {
  public:
   using Callback = std::function<Result<void>(const Context& ctx, const void* object)>;
@@ -89,18 +91,20 @@ class KUBE_EXPORT FinalizersCore {
 
 }  // namespace internal
 
-// Thread safety: const functions from many threads at once, as the callbacks allow it.
+// The finalizers of a kind and their cleanup functions.
+//
+// Thread safety: const functions may be called from many threads at once if the callbacks allow it.
 // Blocking and cancellation: Run waits for its requests and for the callbacks, which get the context.
-// Errors: of a callback, with the finalizer's name in front, or kUserCode if it throws anything but an ErrorException; of the writes: a
-//   conflict if a live object was not the newest, which the next run with a newer one resolves; kInvalid for names that no server accepts.
-//   What was done before an error stays done.
-// Cost: no request where there is nothing to do; one write for all additions, and one for each finalizer that is done with.
+// Errors: an error of a callback, prefixed with the finalizer's name, or kUserCode if it throws anything but an ErrorException. Writes may
+//   return a conflict if a live object was outdated, which a run with the newer version resolves, or kInvalid for a name that no server
+//   accepts. Work done before an error is kept.
+// Cost: no request if there is nothing to do; one write for all additions, and one per removed finalizer.
 template <ObjectType T>
 class Finalizers {
  public:
   using Callback = std::function<Result<void>(const Context& ctx, const T& object)>;
 
-  // `name` has a domain: "shop.example.com/empty".
+  // Registers a cleanup function. `name` must have a domain: "shop.example.com/empty".
   Finalizers& Add(std::string name, Callback callback) & {
     core_.Add(std::move(name),
               [f = std::move(callback)](const Context& ctx, const void* object) { return f(ctx, *static_cast<const T*>(object)); });
@@ -112,7 +116,7 @@ class Finalizers {
   }
   std::vector<std::string> names() const { return core_.names(); }
 
-  // `object` may come from a cache. It becomes what the server has after the last write.
+  // `object` may come from a cache. It is updated to the version of the last write.
   Result<FinalizerResult> Run(const Context& ctx, const ResourceClient<T>& client, T& object) const {
     return core_.Run(ctx, client.core(), client.target(), &object);
   }

@@ -6,8 +6,8 @@
 //     });
 //   }
 //
-// It has the flags of ManagerFlags (--leader-elect, --kubeconfig, --print-rbac ...), --help and --version. A program with flags of its own
-// uses ManagerFlags::Run.
+// It accepts the flags of ManagerFlags (--leader-elect, --kubeconfig, --print-rbac ...), --help and --version. A program with flags of its
+// own uses ManagerFlags::Run.
 #pragma once
 
 #include <string>
@@ -19,9 +19,9 @@
 
 namespace kube {
 
-// ManagerFlags(name).Run(argc, argv, setup): runs until SIGINT or SIGTERM and returns the exit code, after the manager was destroyed. An
-// error that `setup` or a reconciler throws (Result::value()) counts as if it had been returned. Only if a reconciler or runnable ignores
-// its stopped context beyond the grace period does the process end here, by std::quick_exit.
+// ManagerFlags(name).Run(argc, argv, setup): runs until SIGINT or SIGTERM and returns the exit code after the manager is destroyed. An
+// error that `setup` or a reconciler throws (Result::value()) is treated like a returned one. The process exits through std::quick_exit
+// only if a reconciler or runnable ignores its stopped context beyond the grace period.
 KUBE_EXPORT int Main(int argc, const char* const* argv, std::string name, const std::function<Result<void>(Manager& manager)>& setup);
 
 }  // namespace kube

@@ -1,13 +1,13 @@
-// Manager: runs controllers, what they need, and what watches over them.
+// Manager: runs controllers together with the caches, servers and leader election that they need.
 //
 //   Manager manager(client, {.leader_election = LeaderElectionOptions{.name = "auto-expose"}, .metrics_bind_address = ":8080"});
 //   manager.Add(ControllerFor<Deployment>("auto-expose").Owns<Service>().Reconcile(...));
 //   if (Result<void> ran = manager.Run(SignalContext()); !ran) return Fail(ran.error());
 //
-// Start: the servers of metrics and health, the caches of all controllers (also on replicas that do not lead: the next leader need not
-// wait for them), what does not need leadership, and then, as the leader, the workers. Shutdown is the other way round.
+// Startup order: the metrics and health servers; the caches of all controllers, on every replica, so that a new leader has warm caches;
+// everything that does not need leadership; then, on the leader, the workers. Shutdown is the reverse.
 //
-// manager_flags.h makes the options of the usual flags. access.h has more about permissions.
+// manager_flags.h sets the options from common flags. access.h explains permissions.
 #pragma once
 
 #include <cstdint>
@@ -40,107 +40,113 @@
 
 namespace kube {
 
-// What becomes of permissions that the program needs and does not have, at start.
-//   kWarn   the missing rules are logged, and the manager goes on: what was granted late is used when it is there (caches try again by
-//           themselves), and one kind that may not be read need not stop the others. /readyz names what keeps a controller waiting.
-//   kFail   Run returns an error with the rules.
-//   kSkip   nobody is asked.
-// Where the server cannot say (it has no such reviews, or does not answer), that is logged once, and the manager goes on in any case.
+// What happens at startup if the program lacks permissions.
+//   kWarn   logs the missing rules and continues. Caches retry, so permissions granted later take effect, and a kind that is forbidden need
+//           not stop the others. /readyz names what a controller is waiting for.
+//   kFail   makes Run return an error with the rules.
+//   kSkip   checks nothing.
+// If the API server cannot answer (no access reviews, or no response), that is logged once and startup continues in any case.
 enum class Preflight : std::uint8_t { kWarn, kFail, kSkip };
 
-// The reviews that protect /metrics: anyone who reaches the port can ask for one, by showing a token.
+// Limits on the reviews that protect /metrics: any client that reaches the port can trigger one by presenting a token.
 struct MetricsReviewLimits {
-  // Tokens of users, and what these may do, that are remembered. What was refused has a memory of its own, so that it displaces nothing.
+  // Remembered tokens of users and their permissions. Refusals have a cache of their own, so that they displace none of these.
   std::size_t remembered = 1000;
   std::size_t remembered_refusals = 256;
-  std::size_t max_waiting = 100;  // requests that wait for a review; those of the peer with most are refused with 503 beyond it
-  // Requests of one peer that wait; those of its connections with most refusals are answered with 429 beyond it.
+  // Requests that wait for a review. Beyond this, requests of the peer with the most waiting requests are refused with 503.
+  std::size_t max_waiting = 100;
+  // Waiting requests of one peer. Beyond this, those on its connections with the most refusals are answered with 429.
   std::size_t max_waiting_per_peer = 32;
-  // New reviews of one peer that may end with a refusal, in a second and at once. Further requests wait; connections that were allowed
-  // something go first, then those with fewest refusals. Tokens that are remembered are free.
+  // Rate and burst of one peer's new reviews that may end in a refusal. Further requests wait: first come connections that had a request
+  // allowed, then those with the fewest refusals. Remembered tokens do not count.
   double per_second_per_peer = 5;
   double burst_per_peer = 20;
-  std::size_t refusals_per_connection = 3;  // a connection with more does not wait for its peer's next review, but gets a 429
+  // A connection with more refusals than this gets a 429 instead of waiting for its peer's next review.
+  std::size_t refusals_per_connection = 3;
 };
 
+// Options of a Manager.
 struct ManagerOptions {
-  // None: this program works at once, and must be the only one.
+  // Unset: this program is active immediately and must be the only replica.
   std::optional<LeaderElectionOptions> leader_election{};
-  InformerFactoryOptions informers{};
-  CachedClientOptions cached{};  // of cached()
-  // The time of everything that the manager does: retries and requeues, deadlines, leader election, caches, events, conditions. Its HTTP
-  // servers stay on the machine's. Null: the machine's. A FakeClock in tests; the context of Run must have the same.
+  InformerFactoryOptions informers{};  // defaults of informers()
+  CachedClientOptions cached{};        // for cached()
+  // The clock for everything the manager does: retries and requeues, deadlines, leader election, caches, events, conditions. Its HTTP
+  // servers use the system clock. Null for the system clock. For tests, set a FakeClock here and in Run's context.
   std::shared_ptr<Clock> clock{};
-  // Where everything is counted; share it with the client (ClientOptions::metrics). Null: the manager makes one.
+  // Where all metrics are counted; share it with the client (ClientOptions::metrics). Null for a new registry.
   std::shared_ptr<MetricsRegistry> metrics{};
-  // "host:port", ":port" for all addresses; port 0 is a free one. Empty or "0": no such server.
+  // "host:port", or ":port" for all addresses; port 0 picks a free port. Empty or "0" for no server.
   std::string metrics_bind_address{};       // /metrics, /debug/
   std::string health_probe_bind_address{};  // /healthz, /readyz
-  // How long Run waits, after its context stopped, for reconcilers and runnables; the lease is kept that long. Keep it below the pod's
-  // terminationGracePeriodSeconds. 0: does not wait. Negative: as long as it takes. When the lease was lost it is five seconds at most: who
-  // leads next does not wait.
+  // How long Run waits for reconcilers and runnables after its context stopped. The lease is held that long. Keep it below the pod's
+  // terminationGracePeriodSeconds. 0 means no wait, negative no limit. At most five seconds after losing the lease: the new leader may
+  // already be active.
   std::chrono::nanoseconds graceful_shutdown_timeout = std::chrono::seconds(25);
 
-  // The namespaces that controllers write to, if they watch more than that: the permission to list and watch is needed wherever they
-  // watch, all others in these namespaces only. Says nothing about what controllers do; unset: they write wherever they watch.
+  // The namespaces that controllers write to, if they watch more. list and watch are then requested for all watched namespaces, all other
+  // verbs for these only. This only affects permissions, not what controllers do. Unset: they write wherever they watch.
   std::optional<std::vector<std::string>> write_namespaces{};
   Preflight preflight = Preflight::kWarn;
-  std::chrono::nanoseconds preflight_timeout = std::chrono::seconds(10);  // for all questions together
-  // Run prints the RBAC rules for what was added on standard output, and returns. Needs no server.
+  std::chrono::nanoseconds preflight_timeout = std::chrono::seconds(10);  // for all reviews together
+  // Makes Run print the RBAC rules of everything that was added to standard output and return. Needs no API server.
   std::optional<RbacOptions> print_rbac{};
   // The same with all manifests that follow from what was added: see ManifestsYaml.
   std::optional<RbacOptions> print_manifests{};
 
-  // ---- The server of metrics_bind_address ----
-  // HTTPS. The certificate is read from `metrics_cert_path`, again when it changes; without a path it is self-signed, which clients cannot
-  // verify: for scrapers that are told not to.
+  // ---- The server at metrics_bind_address ----
+  // Serves HTTPS. The certificate is read from `metrics_cert_path`, and again when it changes. Without a path it is self-signed, for
+  // scrapers that skip verification.
   bool metrics_secure = false;
-  std::string metrics_cert_path{};  // a folder
+  std::string metrics_cert_path{};  // a directory
   std::string metrics_cert_name = "tls.crt", metrics_cert_key = "tls.key";
   std::chrono::nanoseconds metrics_cert_poll = std::chrono::seconds(10);
-  // Requests need a bearer token of the cluster (TokenReview) whose user may do this on the path (SubjectAccessReview, verb get on the
-  // nonResourceURL /metrics); answers are remembered for a while. Otherwise 401 and 403. Not without metrics_secure where others listen.
+  // Requires a bearer token of the cluster (TokenReview) whose user is allowed the request (SubjectAccessReview: verb get on the
+  // nonResourceURL /metrics); otherwise 401 or 403. Answers are cached. Combine it with metrics_secure unless only loopback can
+  // reach the server: tokens would travel in plain text.
   bool metrics_authorization = false;
-  bool debug_endpoint = true;  // /debug/
-  // What TokenReviews and SubjectAccessReviews may cost with metrics_authorization.
+  bool debug_endpoint = true;  // serves /debug/
+  // Limits of TokenReviews and SubjectAccessReviews with metrics_authorization.
   MetricsReviewLimits metrics_reviews{};
-  // /debug/log-level, with debug_endpoint: PUT changes what is logged. Who may reach the server may do that: protect it.
+  // Serves /debug/log-level if debug_endpoint is on: a PUT changes the log level. Protect the server: any client that reaches it may do
+  // that.
   bool log_level_endpoint = false;
 
   // ---- Webhooks, if any were added ----
   WebhookOptions webhooks{};
 
   // ---- All servers ----
-  // What clients may cost. The defaults are safe on ports that anyone can reach; HTTP/2 is off. The port of webhooks has its own
-  // (WebhookOptions::limits), but for http2.
+  // Limits on what clients may consume. The defaults are safe on ports that anyone can reach; HTTP/2 is off. The webhook port has its own
+  // limits (WebhookOptions::limits), except http2.
   serve::HttpLimits server_limits{};
-  // Versions and cipher suites, of webhooks and with metrics_secure.
+  // TLS versions and cipher suites, for webhooks and metrics_secure.
   serve::TlsPolicy tls{};
 };
 
-// Something that runs beside controllers: returns when `ctx` stops. Returning earlier with an error, or throwing one, ends the manager.
+// A function that runs beside the controllers until `ctx` stops. If it returns an error earlier, or throws one, the manager stops.
 struct Runnable {
   std::string name{};
+  // Must return when `ctx` stops.
   std::function<Result<void>(const Context& ctx)> run{};
-  bool needs_leader = true;
+  bool needs_leader = true;  // runs on the leader only
 };
 
-// A named test for /healthz or /readyz: ok, or why not.
+// A named check for /healthz or /readyz: ok, or the reason for failure.
 using HealthCheck = std::function<Result<void>()>;
 
-// Run ended before everything else did: graceful_shutdown_timeout was over. The message names what still runs.
+// Whether Run returned because graceful_shutdown_timeout expired. The message names what is still running.
 KUBE_EXPORT bool IsShutdownTimeout(const Error& e);
 
-// Thread safety: all functions from any thread; Run once.
-// Lifetime: the destructor ends everything and waits for it, however long that takes: what still runs uses the manager, its client and
-//   whatever its functions refer to. Copies of cached() may outlive it; their reads are errors then.
-// Blocking and cancellation: Run blocks until its context stops (ok), leadership is lost (IsLeadershipLost: exit, and start again) or
-//   something failed. It then waits for reconcilers and runnables, graceful_shutdown_timeout at most; they have to return when their
-//   context stops. After IsShutdownTimeout, and wherever StillRunning() names something, those and the servers are still alive, caches too;
-//   the lease is not given back. Leave the process without destructors then (std::quick_exit), as ManagerFlags::Run does: the manager's
+// Thread safety: all functions may be called from any thread; Run once.
+// Lifetime: the destructor stops everything and waits for it, without a limit: what still runs uses the manager, its client and whatever
+//   its functions refer to. Copies of cached() may outlive the manager; their reads then fail.
+// Blocking and cancellation: Run blocks until its context stops (ok), leadership is lost (IsLeadershipLost: exit and restart) or something
+//   fails. It then waits for reconcilers and runnables, for at most graceful_shutdown_timeout; they must return when their context stops.
+//   After IsShutdownTimeout, and whenever StillRunning() names something, those calls, the servers and the caches are still alive, and the
+//   lease is not released. Then exit without running destructors (std::quick_exit), as ManagerFlags::Run does: the manager's destructor
 //   would wait.
-// Errors: of Add kInvalid: a name that is taken, what Controller::Create says; of Run also kInvalid (an address, another clock) and
-//   kTransport (a port).
+// Errors: Add returns kInvalid if a name is taken, and the errors of Controller::Create. Run also returns kInvalid (a bad address, a
+//   different clock) and kTransport (a port).
 class KUBE_EXPORT Manager {
  public:
   explicit Manager(Client client, ManagerOptions options = {});
@@ -148,54 +154,58 @@ class KUBE_EXPORT Manager {
   Manager& operator=(const Manager&) = delete;
   ~Manager();
 
-  // Before Run.
+  // The Add functions must be called before Run.
   Result<void> Add(ControllerSpec controller);
   Result<void> Add(Runnable runnable);
-  // Definitions to install at start: see crds.h.
+  // Definitions to install at startup: see crds.h.
   Result<void> Add(ManagedCrds crds);
-  // Webhooks: served on every replica, before caches are complete, and without leadership. See webhooks.h for their certificates.
+  // Webhooks are served on every replica, without leadership and before caches have synced. See webhooks.h for their certificates.
   Result<void> Add(WebhookSpec webhook);
-  // Conversion between the versions of a kind, by the same port: kube/webhook/conversion.h. A definition that the manager installs gets it
-  // before it is applied: crds.h. Run fails for a definition with a version that the program does not convert.
+  // Conversion between the versions of a kind, on the webhook port: kube/webhook/conversion.h. A definition that the manager installs gets
+  // it before it is applied: crds.h. Run fails if a definition has a version that the program does not convert.
   Result<void> Add(ConversionSpec conversion);
-  // What else the program does, for pre-flight and --print-rbac; controllers declare theirs (Owns, MayApply, MayWrite ...). A write that
-  // is not declared is logged once for each verb and resource.
+  // Declares what else the program does, for the check at startup and --print-rbac. Controllers declare their own needs (Owns, MayApply,
+  // MayWrite ...). An undeclared write is logged once per verb and resource.
   void Needs(AccessNeed need);
-  // At any time. /readyz has one of its own for each controller: its caches are complete; what is missing is named.
+  // May be called at any time. /readyz has a check of its own per controller, which fails until its caches have synced and names what is
+  // missing.
   void AddHealthCheck(std::string name, HealthCheck check);
   void AddReadyCheck(std::string name, HealthCheck check);
 
+  // Starts everything and blocks until shutdown; see above.
   Result<void> Run(const Context& ctx);
-  // What has not returned: "controller maps (default/a)", "runnable mailer". Empty before Run and after an end in good order.
+  // What has not returned yet: "controller maps (default/a)", "runnable mailer". Empty before Run and after a graceful shutdown.
   std::vector<std::string> StillRunning() const;
 
-  // Everything that was added so far needs: watches, what controllers declare, leader election, events, protection of /metrics.
+  // The permissions for everything added so far: watches, declarations of controllers, leader election, events, protection of /metrics.
   std::vector<AccessNeed> needs() const;
+  // needs() as roles: see kube::RbacYaml.
   std::string RbacYaml(const RbacOptions& options = {}) const;
-  // What has to be in the cluster for the program to work, derived from what was added so far: its roles, webhook configurations and their
-  // Service, and the definitions that it converts, with spec.conversion. A definition that the manager does not install has its name and
-  // spec.conversion only: `kubexx generate --program` merges it, like all of this, into the project's config/. Documents in YAML, the same
-  // ones in the same order for the same program, wherever it runs.
+  // The manifests that the program needs in the cluster, derived from what was added so far: its roles, its webhook configurations with
+  // their Service, and the definitions that it converts, with spec.conversion. A definition that the manager does not install has only its
+  // name and spec.conversion: `kubexx generate --program` merges it, like all of this, into the project's config/. The YAML is
+  // deterministic for a given program.
   std::string ManifestsYaml(const RbacOptions& options = {}) const;
 
   const Client& client() const;
-  // What reconcilers read and write with: reads from the informers, which controllers' watches make, and sees its own writes.
+  // The client for reconcilers: reads from the informers of the controllers' watches and sees its own writes.
   const CachedClient& cached() const;
-  // Informers that are asked for before Run live as long as the manager, also if nothing holds them: informers().For<T>().AddIndex(...).
+  // Informers requested before Run live as long as the manager, even if nothing holds them: informers().For<T>().AddIndex(...).
   InformerFactory& informers();
   const std::shared_ptr<MetricsRegistry>& metrics() const;
-  // Writes events as this controller. Call it before Run, so that the permission is known. Events that wait are written before Run returns.
+  // Returns a recorder for this controller. Call it before Run, so that the permission is declared. Queued events are written before Run
+  // returns.
   EventRecorder events(std::string controller);
-  // Null where there is none of that name.
+  // Returns null if there is no controller of that name.
   Controller* controller(std::string_view name);
-  // Whether this replica leads at this moment (LeaderElector::is_leader); without leader election, whether Run runs.
+  // Whether this replica leads now (LeaderElector::is_leader). Without leader election, whether Run is running.
   bool is_leader() const;
 
-  // 0 where there is no such server, or before Run started it.
+  // 0 if there is no such server, or Run has not started it yet.
   std::uint16_t metrics_port() const;
   std::uint16_t health_port() const;
   std::uint16_t webhook_port() const;
-  // What /debug/controllers says.
+  // The content of /debug/controllers.
   std::string DebugJson() const;
 
  private:

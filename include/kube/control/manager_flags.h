@@ -1,4 +1,4 @@
-// ManagerFlags: the flags that controller programs have in common, under the names that people know from Go programs.
+// ManagerFlags: the common flags of controller programs, under the names that Go programs use.
 //
 //   int main(int argc, char** argv) {
 //     std::string text = "Hello";
@@ -11,8 +11,8 @@
 //
 // A program without flags of its own is shorter with kube::Main (kube/control/main.h).
 //
-// Defaults are those that kubebuilder's programs have: probes on :8081, no metrics server, and where there is one, HTTPS for those who
-// may read it. A program that wants others sets `options` and `election` before Run or Parse.
+// Defaults are those of kubebuilder projects: probes on :8081, and no metrics server. With a metrics server, HTTPS and authorization are
+// on. A program that wants other defaults sets `options` and `election` before Run or Parse.
 #pragma once
 
 #include <string>
@@ -33,19 +33,24 @@ namespace kube {
 namespace internal {
 struct ManagerFlagState;
 }
+// The flags of a manager, together with the program's own.
 
 // Thread safety: none. Lifetime: a plain object.
-// Blocking: Run, as Manager::Run; Parse and NewClient read small files.
+// Blocking: Run blocks like Manager::Run; Parse and NewClient read small files.
 class KUBE_EXPORT ManagerFlags : private FlagSet {
  public:
-  // The program's name, of messages and environment variables; the Lease and the roles have it too unless flags say otherwise.
+  // `name` is the program's name, used in messages and environment variables, and the default name of the Lease and the roles.
   explicit ManagerFlags(std::string name);
 
-  ConfigFlags config{};  // --kubeconfig ...; --namespace is also the one that is watched, without it all are
+  // --kubeconfig ...; --namespace also limits the watched namespace, which is all by default.
+  ConfigFlags config{};
+  // Options of the manager, which the flags modify.
   ManagerOptions options{};
-  LeaderElectionOptions election{};  // what --leader-elect puts into `options`
+  LeaderElectionOptions election{};  // the options that --leader-elect puts into `options`
+  // --leader-elect.
   bool leader_elect = false;
-  // Requests a second that this program allows itself, and how many at once; less than 0: no limit, the server knows how to be fair.
+  // Client-side rate limit: requests per second, and burst. A negative rate means no limit and leaves it to the server's API Priority and
+  // Fairness.
   double kube_api_qps = -1;
   int kube_api_burst = 30;
 
@@ -62,26 +67,26 @@ class KUBE_EXPORT ManagerFlags : private FlagSet {
   using FlagSet::Usage;
   using FlagSet::Version;
 
-  // The whole program: parses the command line, connects, calls `setup` with a new manager and runs it until SIGINT or SIGTERM; prints
-  // manifests instead for --print-manifests and --print-rbac. Returns the exit code: 0; 2 for an invalid command line; 1 for any other
-  // error, with a message on standard error. An error that `setup` throws (Result::value()) counts as if it had been returned. Answers
-  // --help and --version. The manager is destroyed and its threads are joined before Run returns, also after a lost lease or a failed
-  // start, so whatever `setup` uses only has to outlive the call. The exception is a hanging reconciler or runnable: see the other Run.
+  // Runs the whole program: parses the command line, connects, calls `setup` with a new manager and runs it until SIGINT or SIGTERM. With
+  // --print-manifests or --print-rbac it prints manifests instead. Returns the exit code: 0; 2 for an invalid command line; 1 for any other
+  // error, with a message on standard error. An error that `setup` throws (Result::value()) is treated like a returned one. Handles --help
+  // and --version. The manager is destroyed and its threads are joined before Run returns, even after a lost lease or a failed start, so
+  // whatever `setup` uses only has to outlive the call. The exception is a reconciler or runnable that hangs: see the other Run.
   int Run(int argc, const char* const* argv, const std::function<Result<void>(Manager& manager)>& setup,
           const Context& ctx = SignalContext());
 
-  // For programs that do this step by step. Log flags count at once, for the whole process. Errors: as FlagSet::Parse; these members are as
-  // before then.
+  // Parses the command line, for programs that perform the steps themselves. Log flags take effect at once, for the whole process. Errors:
+  // those of FlagSet::Parse; this object is unchanged then.
   Result<void> Parse(int argc, const char* const* argv);
   Result<void> Parse(const std::vector<std::string>& arguments);
-  // With --kube-api-qps, unless what was loaded has a limit. Counts its requests where the manager's metrics are. For --print-rbac a client
-  // that need not find a server, and for --print-manifests one that has none.
+  // Returns a client with --kube-api-qps, unless the loaded configuration has a limit. Its requests are counted in the manager's metrics.
+  // For --print-rbac the client need not reach a server, and for --print-manifests it has none.
   Result<Client> NewClient(ClientOptions client_options = {});
-  // Manager::Run, with an exit code: 0, or 1 and a message on standard error. If a reconciler or runnable is still running when the grace
-  // period is over, this prints which one and calls std::quick_exit(1): it cannot be stopped from outside, and destructors would either
-  // wait for it or pull its objects away.
+  // Calls Manager::Run and returns an exit code: 0, or 1 with a message on standard error. If a reconciler or runnable is still running
+  // after the grace period, this prints its name and calls std::quick_exit(1): the call cannot be stopped from outside, and destructors
+  // would either wait for it or destroy objects that it uses.
   int Run(Manager& manager, const Context& ctx = SignalContext()) const;
-  // A message, and the exit code: `if (!parsed) return flags.Fail(parsed.error());` prints the help if that was asked for.
+  // Prints a message and returns the exit code: `if (!parsed) return flags.Fail(parsed.error());` prints the help if --help was given.
   using FlagSet::Fail;
   // The text of --help.
   std::string Help() const;

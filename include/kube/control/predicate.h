@@ -1,10 +1,10 @@
-// Predicates: which changes of an object a controller wants to hear of.
+// Predicates: filter the changes that enqueue keys.
 //
 //   .For({.when = GenerationChanged() || LabelsChanged()})
 //   .Owns<Service>({.when = !LabelsChanged() && MatchesLabels("app=web")})
 //   .Owns<Pod>({.when = [](const Change<Pod>& change) { return change.object->status.phase == "Failed"; }})
 //
-// They decide what is queued, never what is cached. They are called on the delivery thread of their watch: be quick.
+// They decide what is queued, not what is cached. They are called on the delivery thread of their watch and must not block.
 #pragma once
 
 #include <concepts>
@@ -23,25 +23,26 @@
 
 namespace kube {
 
-// One change of one object, as a watch tells it.
+// One change of one object, as delivered by a watch.
 template <ObjectType T>
 struct Change {
   ChangeKind kind = ChangeKind::kAdded;  // kAdded, kUpdated, kDeleted or kResync
-  ObjectKey key{};
-  Ptr<T> before{};       // of updates
-  Ptr<T> object{};       // as it is, or was last; null where a deletion was missed and nothing is known
-  bool initial = false;  // it was there when the watch began
+  ObjectKey key{};                       // of the object
+  Ptr<T> before{};                       // the old version, for updates
+  // The current or last known version. Null if a deletion was missed and no version is known.
+  Ptr<T> object{};
+  bool initial = false;  // from the initial list
 };
 
-// What a predicate that fits every kind can see.
+// The part of a change that MetaPredicates see.
 struct ChangedMeta {
   ChangeKind kind;
   bool initial;
-  const meta::v1::ObjectMeta* before;  // null where there is none
-  const meta::v1::ObjectMeta* object;
+  const meta::v1::ObjectMeta* before;  // null if there is none
+  const meta::v1::ObjectMeta* object;  // null if no version is known
 };
 
-// A test of a change that looks at metadata only, and so fits every kind. Combine them with &&, || and !.
+// A predicate on metadata, which fits every kind. Combine predicates with &&, || and !.
 class KUBE_EXPORT MetaPredicate {
  public:
   using Function = std::function<bool(const ChangedMeta&)>;
@@ -56,19 +57,20 @@ class KUBE_EXPORT MetaPredicate {
   Function function_;
 };
 
-// Updates that changed the generation: the spec, not the status. Everything but updates passes, here and below; resyncs do not.
+// Passes updates that changed the generation: the spec, not the status. Here and below, all other changes pass, except resyncs.
 KUBE_EXPORT MetaPredicate GenerationChanged();
-// Updates that changed anything: all but resyncs.
+// Passes updates that changed anything, which excludes resyncs.
 KUBE_EXPORT MetaPredicate ResourceVersionChanged();
+// The same for updates that changed the labels, or the annotations.
 KUBE_EXPORT MetaPredicate LabelsChanged();
 KUBE_EXPORT MetaPredicate AnnotationsChanged();
-// The object, or what it was before an update, has such labels. Errors in the text: nothing passes, and it is logged once.
+// Passes if the labels of the old or the new version match. If the selector is invalid, nothing passes and that is logged once.
 KUBE_EXPORT MetaPredicate MatchesLabels(std::string_view selector);
-// Of one of these.
+// Passes changes of these kinds.
 KUBE_EXPORT MetaPredicate OfKind(std::initializer_list<ChangeKind> kinds);
 
 namespace internal {
-// The metadata of an object that may be missing: of a struct where it is, of a DynamicObject as a copy.
+// The metadata of an object that may be null: a pointer into a struct, a copy for a DynamicObject.
 template <ObjectType T>
 class MetadataPart {
  public:
@@ -91,12 +93,12 @@ class MetadataPart<DynamicObject> {
 };
 }  // namespace internal
 
-// A test of changes of one kind of objects.
+// A predicate on changes of one kind.
 template <ObjectType T>
 class Predicate {
  public:
   using Function = std::function<bool(const Change<T>&)>;
-  Predicate() = default;            // everything passes
+  Predicate() = default;            // passes everything
   Predicate(MetaPredicate of_meta)  // NOLINT(google-explicit-constructor)
       : function_([p = std::move(of_meta)](const Change<T>& change) {
           const internal::MetadataPart<T> before(change.before.get()), object(change.object.get());

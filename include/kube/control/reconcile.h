@@ -1,19 +1,19 @@
-// What a reconciler is given and what it answers.
+// The interface between a controller and its reconciler.
 //
-//   Request      the key to look at, why, and for which time in a row
+//   Request      the key to reconcile, the causes, and the attempt
 //   Action       what to do with the key next
 //   Reconciler   the function that a controller calls
 //
-//   Result<Action> Reconcile(const Context& ctx, const Deployment& deployment) {   // as the cache has it; not called after its deletion
-//     if (!Valid(deployment)) return Action::GiveUp(Error::Invalid("..."));       // until it changes, there is no use in trying again
-//     if (Result<void> r = MakeService(ctx, deployment); !r) return r.error();    // again soon, then later and later
+//   Result<Action> Reconcile(const Context& ctx, const Deployment& deployment) {   // from the cache; not called after its deletion
+//     if (!Valid(deployment)) return Action::GiveUp(Error::Invalid("..."));       // no retry until it changes
+//     if (Result<void> r = MakeService(ctx, deployment); !r) return r.error();    // retried with backoff
 //     return Action::RequeueAfter(std::chrono::minutes(10));
 //   }
 //
-//   Result<Action> Reconcile(const Context& ctx, const Request& request) {         // the key, and why; also after the deletion
+//   Result<Action> Reconcile(const Context& ctx, const Request& request) {         // the key and the causes; also after the deletion
 //     Result<Ptr<Deployment>> deployment = cached.Get<Deployment>(ctx, request.key);
 //     if (!deployment && IsNotFound(deployment.error())) return Action::Done();
-//     if (!deployment) return deployment.error();                                 // exists and cannot be read: not the same as deleted
+//     if (!deployment) return deployment.error();                                 // exists but cannot be read: not the same as deleted
 //     ...
 //   }
 #pragma once
@@ -36,21 +36,22 @@
 
 namespace kube {
 
+// How an object changed, or why a key was queued without a change.
 enum class ChangeKind : std::uint8_t {
   kAdded,
   kUpdated,
   kDeleted,
-  kResync,    // nothing changed: it is told again now and then
+  kResync,    // unchanged: a periodic notification
   kExternal,  // Controller::Enqueue
-  kRetry,     // the run before failed
-  kRequeue,   // the run before asked for it
+  kRetry,     // the previous run failed
+  kRequeue,   // the previous run requested it
 };
 KUBE_EXPORT std::string_view ToString(ChangeKind kind);
 
 // Why a key was queued.
 struct KUBE_EXPORT Cause {
-  String source{};     // the watch: "services", "deployments.apps"; of retries and requeues empty
-  ObjectKey object{};  // whose change it was; the key itself, or one of its children
+  String source{};     // the watch: "services", "deployments.apps"; empty for retries and requeues
+  ObjectKey object{};  // the changed object: the key itself or one of its children
   ChangeKind change = ChangeKind::kExternal;
 
   // "services default/web updated"
@@ -58,49 +59,53 @@ struct KUBE_EXPORT Cause {
   friend bool operator==(const Cause&, const Cause&) = default;
 };
 
-// Keys that are queued already are not queued again; their causes are collected, so that a run knows all that it is for.
+// One run for one key. A queued key is not queued again; the causes are collected instead.
 struct KUBE_EXPORT Request {
+  // Maximum size of `causes`.
   static constexpr std::size_t kMostCauses = 8;
 
   ObjectKey key{};
-  int attempt = 1;              // 1 after a success; failures make it grow
-  std::vector<Cause> causes{};  // the first ones, each once. May be empty: two changes were close, and the run before saw both
-  std::size_t more_causes = 0;  // that had no room
-  std::uint64_t id = 0;         // of this run; in the log
+  int attempt = 1;  // 1 after a success; incremented by each failure
+  // The first kMostCauses causes, without duplicates. Empty if a change came so late that the previous run already saw it.
+  std::vector<Cause> causes{};
+  std::size_t more_causes = 0;  // causes beyond kMostCauses
+  std::uint64_t id = 0;         // of this run, for logs
+  // Whether any of the causes is of this kind.
   bool Has(ChangeKind change) const;
 };
 
-// Small and cheap to copy.
+// What a run returns on success. Small and cheap to copy.
 class KUBE_EXPORT Action {
  public:
   // Nothing more to do until something changes.
   static Action Done() { return {}; }
-  // Again after so long, or when something changes. The failures before are forgiven. Zero or less: at once.
+  // Runs again after `delay`, or earlier if something changes. Resets the failure count. Zero or less means at once.
   static Action RequeueAfter(std::chrono::nanoseconds delay) {
     Action action;
     action.after_ = delay;
     return action;
   }
-  // Again soon, then later and later, as after an error, without being one.
+  // Retries with backoff, as after an error, but without reporting one.
   static Action Requeue() {
     Action action;
     action.requeue_ = true;
     return action;
   }
-  // It failed, and will do so until something changes: logged and counted, not tried again.
+  // A permanent failure: logged and counted, and not retried until something changes.
   static Action GiveUp(Error error) {
     Action action;
     action.error_ = std::move(error);
     return action;
   }
 
-  // Of the run that follows, instead of the priority that this one had.
+  // Priority of the next run; by default that of this one.
   [[nodiscard]] Action WithPriority(int priority) const {
     Action action = *this;
     action.priority_ = priority;
     return action;
   }
 
+  // What was requested, for the controller.
   const std::optional<std::chrono::nanoseconds>& after() const { return after_; }
   bool requeue() const { return requeue_; }
   const std::optional<Error>& error() const { return error_; }
@@ -113,8 +118,8 @@ class KUBE_EXPORT Action {
   bool requeue_ = false;
 };
 
-// Called by several workers at a time, never by two for one key. A key whose run returns an error is retried with backoff. An
-// ErrorException, which Result::value() throws, counts as the error that it carries; any other exception is an error of kind kUserCode.
+// Called concurrently by several workers, never concurrently for one key. A key whose run returns an error is retried with backoff. An
+// ErrorException, which Result::value() throws, is treated like the error it carries; any other exception like an error of kind kUserCode.
 // `ctx` stops with the controller, when leadership is lost, and after ControllerOptions::reconcile_timeout.
 using Reconciler = std::function<Result<Action>(const Context& ctx, const Request& request)>;
 

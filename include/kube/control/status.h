@@ -1,20 +1,20 @@
-// StatusWriter: collects what a pass of a reconciler has to say about an object, and writes the status once, where it is different.
+// StatusWriter: collects the status changes of one reconcile pass and writes them once, if anything changed.
 //
 //   StatusWriter<Cart> status(cached, cart);                                    // or a Client
 //   status->replicas = 3;                                                       // any field
 //   status.SetCondition({.type = "Ready", .status = "False", .reason = "NoStock", .message = "waiting for goods"});
 //   ...
-//   Result<bool> written = status.Write(ctx);                                   // at the end of the pass; false: nothing had changed
+//   Result<bool> written = status.Write(ctx);                                   // at the end of the pass; false if nothing changed
 //
-// Conditions get the generation of the object as observedGeneration. Their lastTransitionTime changes only where their status is another
-// one than at the beginning of the pass, however often it changed in between.
+// Conditions get the object's generation as observedGeneration. lastTransitionTime changes only if a condition's status differs from that
+// at the beginning of the pass, however often it changed in between.
 //
-// Thread safety: none; one for each pass.
+// Thread safety: none; use one per pass.
 // Lifetime: holds copies of the client and of the object.
-// Blocking and cancellation: only Write, for its request; it ends with the context.
-// Errors: of Write: those of a patch. IsConflict where somebody else wrote the status meanwhile (a write to the rest of the object does not
-//   matter): the next pass sees it. IsNotFound where the object is gone, or its kind has no status subresource.
-// Cost: Write compares the two states; one request where they differ.
+// Blocking and cancellation: only Write blocks, for its request; it ends with the context.
+// Errors: Write returns those of a patch. IsConflict if another client wrote the status meanwhile (writes to the rest of the object do not
+//   matter): the next pass sees it. IsNotFound if the object does not exist, or its kind has no status subresource.
+// Cost: Write compares the two states, and sends one request if they differ.
 #pragma once
 
 #include <concepts>
@@ -39,10 +39,12 @@
 
 namespace kube {
 
+// Options of a StatusWriter.
 struct StatusWriterOptions {
-  std::string field_manager{};
-  bool dry_run = false;
-  std::shared_ptr<Clock> clock{};  // of conditions; null: that of the CachedClient, or the machine's
+  std::string field_manager{};  // empty for the server's default
+  bool dry_run = false;         // sends a server-side dry run
+  // Clock for the times of conditions. Null for that of the CachedClient, or the system clock.
+  std::shared_ptr<Clock> clock{};
 };
 
 namespace internal {
@@ -52,13 +54,13 @@ concept HasConditions = requires(T& object) {
   { object.status.conditions } -> std::same_as<List<meta::v1::Condition>&>;
 };
 
-// SetStatusCondition, but the time of a condition whose status is as it was in `before` is that one.
+// SetStatusCondition, except that a condition whose status is the same as in `before` keeps its time from there.
 KUBE_EXPORT bool SetConditionSince(const List<meta::v1::Condition>& before, List<meta::v1::Condition>& conditions,
                                    meta::v1::Condition condition, Time now);
-// Of a DynamicObject; entries that are no conditions are left out.
+// Conditions of a DynamicObject. Entries that are not conditions are skipped.
 KUBE_EXPORT List<meta::v1::Condition> ConditionsOf(const DynamicObject& object);
 KUBE_EXPORT Result<void> SetConditions(DynamicObject& object, const List<meta::v1::Condition>& conditions);
-// The same for both, so that StatusWriter does not tell them apart: `edit` changes a list of conditions and returns whether it did.
+// Edits the conditions of either form of object: `edit` changes a list of conditions and returns whether it did.
 template <HasConditions T, typename Edit>
 bool EditConditions(const T& before, T& object, const Edit& edit) {
   return edit(before.status.conditions, object.status.conditions);
@@ -71,7 +73,8 @@ bool EditConditions(const DynamicObject& before, DynamicObject& object, const Ed
 template <typename T>
 concept TakesConditions = HasConditions<T> || std::same_as<T, DynamicObject>;
 
-// StatusWriter::Write if something changed. Both objects have `target.type`, and are what the server has if it returns true.
+// Implements StatusWriter::Write for a changed status. Both objects have the type `target.type`; if it returns true, both hold the server's
+// version.
 KUBE_EXPORT Result<bool> WriteStatus(const Context& ctx, const ClientCore& core, const ResourceTarget& target,
                                      const StatusWriterOptions& options, bool (*same_status)(const void*, const void*), void* before,
                                      void* object);
@@ -79,6 +82,7 @@ KUBE_EXPORT Time NowOf(const StatusWriterOptions& options);
 
 }  // namespace internal
 
+// See the beginning of this file.
 template <ObjectType T>
 class StatusWriter {
  public:
@@ -96,14 +100,14 @@ class StatusWriter {
   StatusWriter(const CachedClient& client, U object, StatusWriterOptions options = {})
       : StatusWriter(client.Resource<U>(), std::move(object), std::move(options)) {}
 
-  // The object with the status as it will be written.
+  // The object, with the status as it will be written.
   const T& object() const { return object_; }
-  // The status for writing; of a DynamicObject a Value.
+  // The status for writing; a Value for a DynamicObject.
   auto& status() { return ObjectTraits<T>::Status(object_); }
   auto* operator->() { return &status(); }
 
-  // Adds it or brings it up to date; returns whether the status is another one than before the call. Kinds that have condition structs of
-  // their own (Deployment, Pod) have to be written by status(). `at` is the time of a transition; none: now, by the clock of the options.
+  // Adds or updates a condition; returns whether that changed the status. Not for kinds with their own condition structs (Deployment, Pod):
+  // edit those through status(). `at` is the transition time; unset for now, by the clock of the options.
   bool SetCondition(meta::v1::Condition condition, std::optional<Time> at = {}) requires internal::TakesConditions<T> {
     const Time now = at ? *at : internal::NowOf(options_);
     if (condition.observed_generation == 0) condition.observed_generation = MetadataOf(object_).generation;
@@ -111,16 +115,16 @@ class StatusWriter {
       return internal::SetConditionSince(before, conditions, std::move(condition), now);
     });
   }
-  // Returns whether there was one.
+  // Returns whether there was such a condition.
   bool RemoveCondition(std::string_view type) requires internal::TakesConditions<T> {
     return internal::EditConditions(
         before_, object_, [&](const auto&, List<meta::v1::Condition>& conditions) { return RemoveStatusCondition(conditions, type); });
   }
 
-  // Whether Write would write.
+  // Whether Write would send a request.
   bool changed() const { return !ObjectTraits<T>::SameStatus(before_, object_); }
 
-  // Returns whether it wrote; object() is then what the server has.
+  // Returns whether it wrote. object() is then the server's version.
   Result<bool> Write(const Context& ctx) {
     if (!changed()) return false;
     return internal::WriteStatus(

@@ -1,10 +1,10 @@
-// ItemRateLimiter: a RetryLimiter that counts failures by key itself; for programs that have no WorkQueue but their own schedule.
+// ItemRateLimiter: a RetryLimiter that counts failures per key, for programs that schedule retries without a WorkQueue.
 //
 //   ItemRateLimiter<std::string> limiter(ExponentialLimiter(1s, 5min));
 //   ctx.SleepFor(limiter.When(host));      // 1 s, 2 s, 4 s ...
-//   limiter.Forget(host);                  // it works again
+//   limiter.Forget(host);                  // after a success
 //
-// A WorkQueue needs none: it has AddRateLimited, Forget and NumRequeues.
+// A WorkQueue does not need it: it has AddRateLimited, Forget and NumRequeues.
 #pragma once
 
 #include <limits>
@@ -18,8 +18,10 @@
 
 namespace kube {
 
-// Thread safety: all functions from many threads at once.
-// Cost: a lock and a lookup. A key that failed is kept until Forget.
+// Counts failures per key and asks a RetryLimiter for the delays.
+//
+// Thread safety: all functions may be called from many threads at once.
+// Cost: a lock and a lookup. A failed key is stored until Forget.
 template <typename T, typename Hash = WorkHash<T>>
 class ItemRateLimiter {
  public:
@@ -27,7 +29,7 @@ class ItemRateLimiter {
 
   explicit ItemRateLimiter(std::shared_ptr<RetryLimiter> limiter) : limiter_(std::move(limiter)) {}
 
-  // Counts one more failure of `key`, and says how long its next try has to wait.
+  // Counts one more failure of `key` and returns the delay before its next try.
   Duration When(const T& key) {
     int failures = 0;
     {
@@ -39,13 +41,13 @@ class ItemRateLimiter {
     return limiter_->When(failures);
   }
 
-  // The next failure of `key` is its first again.
+  // Resets the failure count of `key`.
   void Forget(const T& key) {
     MutexLock lock(mu_);
     failures_.erase(key);
   }
 
-  // How many failures were counted since Forget.
+  // The number of failures since Forget.
   int NumRequeues(const T& key) const {
     MutexLock lock(mu_);
     const auto found = failures_.find(key);

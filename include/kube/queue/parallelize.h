@@ -1,4 +1,4 @@
-// ParallelizeUntil: the same work for each of N pieces, by a few threads.
+// ParallelizeUntil: runs a function for each of N pieces on a few threads.
 //
 //   Result<void> done = ParallelizeUntil(ctx, 8, pods.size(), [&](std::size_t i) { Check(pods[i]); });
 #pragma once
@@ -12,16 +12,17 @@
 
 namespace kube {
 
+// Options of ParallelizeUntil.
 struct ParallelizeOptions {
-  // How many pieces a thread takes at a time. More than one pays off where a piece is less than a few microseconds.
+  // Pieces that a thread takes at a time. More than one pays off if a piece takes less than a few microseconds.
   std::size_t chunk_size = 1;
 };
 
-// Calls work(0) ... work(pieces - 1), each exactly once, by up to `workers` threads; the calling thread is one of them.
+// Calls work(0) ... work(pieces - 1), each exactly once, on up to `workers` threads, including the calling one.
 //
-// Blocking and cancellation: returns when all that was begun has ended. Once the context stops, no further piece is begun.
-// Errors: the context's, where pieces were left out because of it; kUserCode where `work` threw: then no further piece is begun, and the
-// first exception is told.
+// Blocking and cancellation: returns when all started pieces have finished. No further piece starts once the context has stopped.
+// Errors: the context's, if it prevented pieces; kUserCode, with the first exception, if `work` threw. No further piece starts after an
+//   exception.
 KUBE_EXPORT Result<void> ParallelizeUntil(const Context& ctx, int workers, std::size_t pieces,
                                           const std::function<void(std::size_t piece)>& work, ParallelizeOptions options = {});
 

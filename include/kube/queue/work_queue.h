@@ -1,23 +1,23 @@
-// WorkQueue: which keys have work to do. Event handlers add keys, workers take them.
+// WorkQueue: the keys to reconcile. Event handlers add keys, workers take them.
 //
-//   WorkQueue<> queue({.name = "pods"});                    // of ObjectKey; WorkQueue<std::string> and others work as well
+//   WorkQueue<> queue({.name = "pods"});                    // of ObjectKey; WorkQueue<std::string> and other keys work too
 //
-//   queue.Add(key);                                         // soon
-//   queue.AddAfter(key, 30s);                               // then
+//   queue.Add(key);                                         // now
+//   queue.AddAfter(key, 30s);                               // later
 //   queue.AddRateLimited(key);                              // after a failure: 5 ms, 10 ms, 20 ms ...
-//   queue.Add(key, {.priority = -100});                     // when there is nothing better to do, but not never
+//   queue.Add(key, {.priority = -100});                     // low priority; ageing prevents starvation
 //
 //   while (Result<ObjectKey> key = queue.Get(ctx)) {        // a worker; any number of threads may do this
 //     if (Result<void> done = Sync(*key)) {
-//       queue.Forget(*key);                                 // of its failures
+//       queue.Forget(*key);                                 // resets its failure count
 //     } else {
 //       queue.AddRateLimited(*key);
 //     }
 //     queue.Done(*key);                                     // always
 //   }
 //
-// One class has what client-go spreads over three queues and controller-runtime over a fourth: it de-duplicates, delays, limits retries
-// and knows priorities. docs/queues.md is the long form.
+// One class combines client-go's three queues and controller-runtime's priority queue: it deduplicates, delays, limits retries and supports
+// priorities. docs/queues.md describes it in full.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ struct KeyNode : WorkNode {
   const T key;
 };
 
-// For logs; nothing for keys that have no text.
+// The key for logs; empty if it has no text form.
 template <typename T>
 std::string KeyText(const T& key) {
   if constexpr (requires { std::string(key.ToString()); }) {
@@ -62,8 +62,8 @@ std::string KeyText(const T& key) {
 
 }  // namespace internal
 
-// How keys are hashed. Texts and ObjectKeys are hashed with a secret of the process, which std::hash does without: their names may be
-// crafted to make a table slow. Use it for other tables of such keys, and to make the hash of a key type of your own:
+// The hash of keys. Texts and ObjectKeys are hashed with a secret of the process, unlike with std::hash: a tenant may craft names that
+// collide. Use it for other tables of such keys, and to hash your own key types:
 //   std::unordered_map<ObjectKey, State, WorkHash<ObjectKey>>
 template <typename T>
 struct WorkHash : std::hash<T> {};
@@ -77,58 +77,59 @@ struct WorkHash<T> {
   std::size_t operator()(std::string_view text) const { return internal::HashTexts({}, text); }
 };
 
-// One key in a Snapshot.
+// One key in a WorkQueueSnapshot.
 template <typename T>
 struct WorkQueueEntry {
   T key;
   KeyState state = KeyState::kQueued;
-  bool again = false;                       // processing, and added again meanwhile: it will be queued once more
-  int priority = 0;                         // with which it is queued, waits, or was taken
-  int requeues = 0;                         // NumRequeues
-  Clock::Duration age{};                    // queued or processing: for how long; waiting: zero
-  std::optional<Clock::Duration> due_in{};  // it waits (too), and for how much longer
+  bool again = false;                       // processing, and added again: it will be queued once more
+  int priority = 0;                         // at which it is queued, waits, or was taken
+  int requeues = 0;                         // see NumRequeues
+  Clock::Duration age{};                    // time in the queue or in processing; zero if waiting
+  std::optional<Clock::Duration> due_in{};  // time left if it waits, possibly in addition to its state
 };
 
-// What is in a queue; for people.
+// The content of a queue, for debugging.
 template <typename T>
 struct WorkQueueSnapshot {
-  std::size_t queued = 0;
-  std::size_t processing = 0;
-  std::size_t waiting = 0;
-  std::size_t idle_workers = 0;  // who are blocked in Get, Take or ProcessNext
-  Clock::Duration oldest{};      // how long the key that is queued the longest has been
+  std::size_t queued = 0;        // keys that a worker may take
+  std::size_t processing = 0;    // keys that a worker has
+  std::size_t waiting = 0;       // keys that are not due yet
+  std::size_t idle_workers = 0;  // blocked in Get, Take or ProcessNext
+  Clock::Duration oldest{};      // time that the oldest queued key has waited
   bool shutting_down = false;
-  // Processing, the longest first; then queued, by priority and age; then those that only wait, the soonest first.
+  // Processing keys, longest first; then queued ones by priority and age; then those that only wait, earliest due first.
   std::vector<WorkQueueEntry<T>> entries;
 };
 
-// The promises:
-//  - A key is never with two workers at a time.
-//  - A key that is queued already is not queued again. However often a key is added while a worker has it, it is queued once more, when
-//    the worker says Done.
-//  - A key that waits and is added with a delay again keeps the earlier time. Add beside that does not end the waiting: the key is taken
-//    now, and once more when its time has come.
-//  - The one with the highest priority is taken first, and the oldest among equals. Waiting makes up for priority
-//    (WorkQueueOptions::ageing): a key is taken before every key that comes more than ageing * (difference of priorities) after it.
-//    Adding a queued key again with a higher priority moves it to the end of that priority, unless it is better off where it is.
-//  - After ShutDown nothing gets in and what waits for its time is dropped; what is queued can still be taken.
+// A queue of keys with deduplication, delays, rate limits and priorities.
 //
-// Thread safety: all functions from many threads at once.
+// Guarantees:
+//  - Two workers never have the same key at the same time.
+//  - A queued key is not queued again. A key that is added while a worker has it, any number of times, is queued once when the worker calls
+//    Done.
+//  - A waiting key that is added with another delay keeps the earlier time. A plain Add does not cancel the wait: the key is taken now, and
+//    again when it is due.
+//  - The key with the highest priority is taken first, and among equals the oldest. Ageing prevents starvation (WorkQueueOptions::ageing):
+//    a key is taken before every key that arrives more than ageing * (difference of priorities) after it. Adding a queued key with a higher
+//    priority moves it to the end of that priority, unless its current place is better.
+//  - After ShutDown, adds are ignored and waiting keys are dropped; queued keys can still be taken.
+//
+// Thread safety: all functions may be called from many threads at once.
 // Lifetime: the destructor shuts down, drops what is left, and waits for callers that are blocked in Get, Take, ProcessNext and
-// ShutDownWithDrain. Nobody may begin a call after that, so event handlers are removed and workers joined first; an Item must not outlive
-// its queue.
+//   ShutDownWithDrain. No call may start after that: remove event handlers and join workers first. An Item must not outlive its queue.
 // Blocking and cancellation: Get, Take, ProcessNext and ShutDownWithDrain block until their context stops; nothing else blocks.
-// Errors: those of the context, also where keys are there; kClosed after ShutDown when no key is left.
-// Cost: a lock and a hash lookup for each call, about 100 bytes and the key itself for each key that is queued, waits, is being processed
-// or was not forgotten since it failed. No thread: delays are timers of the clock, one for each queue. Adding a key wakes a worker only if
-// one sleeps and none is being woken.
+// Errors: the context's, even if keys are queued; kClosed after ShutDown once no key is left.
+// Cost: one lock and one hash lookup per call; about 100 bytes plus the key for each key that is queued, waiting, processing, or failed and
+//   not forgotten. No thread: delays use timers of the clock, one per queue. Adding a key wakes a worker only if one sleeps and none is
+//   being woken.
 template <typename T = ObjectKey, typename Hash = WorkHash<T>>
 class WorkQueue {
  public:
   using Key = T;
   using Duration = Clock::Duration;
 
-  // A key that a worker has taken. Its destructor says Done.
+  // A key that a worker has taken. Its destructor calls Done.
   class [[nodiscard]] Item {
    public:
     Item(Item&& other) noexcept : queue_(other.queue_), node_(std::exchange(other.node_, nullptr)) {}
@@ -142,12 +143,13 @@ class WorkQueue {
     }
     ~Item() { Done(); }
 
-    // Requires: neither Done nor moved from; the reference lives as long.
+    // Requires: neither Done nor moved from. The reference is valid as long as that holds.
     const T& key() const { return static_cast<const internal::KeyNode<T>*>(node_)->key; }
     const T& operator*() const { return key(); }
     const T* operator->() const { return &key(); }
-    // With which it was taken.
+    // The priority at which it was taken.
     int priority() const { return node_->priority; }
+    // Marks the key as processed. Later calls do nothing.
 
     void Done() {
       if (node_ != nullptr) queue_->Done(std::exchange(node_, nullptr));
@@ -162,33 +164,34 @@ class WorkQueue {
 
   explicit WorkQueue(WorkQueueOptions options = {}) : base_(kOps, std::move(options)) {}
 
+  // Queues the key now, or as the options say.
   void Add(const T& key, const AddOptions& options = {}) { base_.Add(&key, Hash()(key), options); }
-  // Not before `delay` has passed; at once if that is zero or less.
+  // Queues the key after `delay`; at once if that is zero or less.
   void AddAfter(const T& key, Duration delay) { Add(key, {.after = delay}); }
-  // Counts a failure of the key, and adds it after the delay that the limiter has for that.
+  // Counts a failure of the key and queues it after the rate limiter's delay.
   void AddRateLimited(const T& key) { Add(key, {.rate_limited = true}); }
-  // The key's next failure is its first again. Changes nothing else: Done is still due.
+  // Resets the key's failure count. The worker must still call Done.
   void Forget(const T& key) { base_.Forget(&key, Hash()(key)); }
-  // How often the key was added rate-limited since Forget.
+  // The number of rate-limited adds of the key since Forget.
   int NumRequeues(const T& key) const { return base_.NumRequeues(&key, Hash()(key)); }
 
-  // The next key, which this worker then has to call Done for. Waits for one.
+  // Waits for the next key and returns it. The worker must call Done for it.
   Result<T> Get(const Context& ctx) {
     Result<internal::WorkNode*> node = base_.Get(ctx);
     if (!node) return node.error();
     return static_cast<const internal::KeyNode<T>*>(*node)->key;
   }
-  // The same, with a Done that nobody can forget; a little faster too.
+  // The same, but the returned Item calls Done. Slightly faster.
   Result<Item> Take(const Context& ctx) {
     Result<internal::WorkNode*> node = base_.Get(ctx);
     if (!node) return node.error();
     return Item(&base_, *node);
   }
-  // Of a key that nobody has taken: nothing happens.
+  // Marks the key as processed. Does nothing if no worker has it.
   void Done(const T& key) { base_.Done(&key, Hash()(key)); }
 
-  // Takes the next key, calls `work` for it and says Done. A `work` that throws is logged, and its key added rate-limited: whether it is
-  // retried otherwise, and Forget, is up to `work`. Errors: those of Get.
+  // Takes the next key, calls `work` for it and then Done. If `work` throws, that is logged and the key is added rate-limited. All other
+  // retries, and Forget, are up to `work`. Errors: those of Get.
   //
   //   while (queue.ProcessNext(ctx, [&](const ObjectKey& key) { ... })) {}
   Result<void> ProcessNext(const Context& ctx, const std::function<void(const T& key)>& work) {
@@ -199,17 +202,17 @@ class WorkQueue {
     return {};
   }
 
-  // How many keys a worker could take at this moment; for people, too late for decisions.
+  // The number of keys that workers could take now. For debugging only: it may change at once.
   std::size_t Len() const { return base_.Len(); }
 
-  // Workers can still take what is queued, then get kClosed. Returns at once. May be called again.
+  // Stops accepting keys. Workers can still take queued ones and then get kClosed. Does not block; may be called again.
   void ShutDown() { base_.ShutDown(); }
-  // The same, and waits until all that is queued has been taken and is done; for that, workers have to go on. Errors: the context's;
-  // kClosed where ShutDown is called meanwhile, which ends the waiting.
+  // The same, but waits until all queued keys have been taken and are done, for which workers must keep running. Errors: the context's;
+  // kClosed if ShutDown is called meanwhile, which ends the wait.
   Result<void> ShutDownWithDrain(const Context& ctx) { return base_.ShutDownWithDrain(ctx); }
   bool shutting_down() const { return base_.shutting_down(); }
 
-  // What is in the queue now; up to `max` keys of it. Cost: holds the lock for the time of copying that many keys.
+  // Returns the current state and up to `max` keys. Cost: holds the lock while copying those keys.
   WorkQueueSnapshot<T> Snapshot(std::size_t max = 100) const {
     WorkQueueSnapshot<T> out;
     const internal::QueueCounts counts = base_.Visit(max, [&out](const internal::WorkNode& node, const internal::KeyInfo& info) {

@@ -1,4 +1,4 @@
-// What all WorkQueue<T> have in common: their options, and the machinery behind them, which knows no T. Include work_queue.h.
+// The options of a WorkQueue, and the part of its implementation that does not depend on the key type. Include work_queue.h.
 #pragma once
 
 #include <cstddef>
@@ -20,36 +20,37 @@ namespace kube {
 
 class MetricsSink;
 
+// Options of a WorkQueue.
 struct WorkQueueOptions {
-  // The label `name` of the metrics; a queue without a name has none.
+  // The label `name` of the metrics. Without a name the queue has no metrics.
   std::string name{};
-  // The label `controller`, if the queue belongs to one: then the depth is told by priority too, as controller-runtime does.
+  // The label `controller` of a controller's queue. The depth metric is then reported by priority, as in controller-runtime.
   std::string controller{};
-  std::shared_ptr<MetricsSink> metrics{};
+  std::shared_ptr<MetricsSink> metrics{};  // null for none
   std::shared_ptr<Clock> clock = Clock::Real();
-  // Of AddRateLimited; null: DefaultRateLimiter(clock).
+  // Delays of AddRateLimited. Null for DefaultRateLimiter(clock).
   std::shared_ptr<RetryLimiter> rate_limiter{};
-  // How long a key has to wait to be worth one point of priority. With the default, a key of priority -100 is taken before every key of
-  // priority 0 that comes 10 s after it. zero(): priorities do not count. Clock::Duration::max(): nothing but priorities counts, and what
-  // has a low one may starve.
+  // How long a key must wait to gain one point of priority. With the default, a key of priority -100 is taken before every key of priority
+  // 0 that arrives 10 s after it. zero() ignores priorities. Clock::Duration::max() turns ageing off, so that keys of low priority may
+  // starve.
   Clock::Duration ageing = std::chrono::milliseconds(100);
 };
 
 // How to add a key.
 struct AddOptions {
-  // The higher, the sooner. Of several adds of a key that has not been taken yet the highest counts.
+  // Higher priorities are taken first. If a key is added several times before it is taken, the highest counts.
   int priority = 0;
-  // Not before this has passed.
+  // Delay before the key is queued.
   Clock::Duration after{};
-  // Counts a failure of the key, and waits as the queue's limiter says; with `after` too, the longer of both.
+  // Counts a failure of the key and delays it as the rate limiter says. With `after`, the longer delay applies.
   bool rate_limited = false;
 };
 
-// What a key of a queue does; the first that fits.
+// The state of a key; the first that applies.
 enum class KeyState : std::uint8_t {
   kProcessing,  // a worker has it
   kQueued,      // a worker may take it
-  kWaiting,     // its time has not come
+  kWaiting,     // it is not due yet
 };
 
 KUBE_EXPORT std::string_view ToString(KeyState state);
@@ -58,13 +59,13 @@ namespace internal {
 
 struct ReadyBucket;
 
-// A key of a queue, whatever it does there. KeyNode<T> has the key.
+// A key in any state. KeyNode<T> adds the key itself.
 struct KUBE_EXPORT WorkNode {
   std::size_t hash = 0;
   WorkNode* prev = nullptr;  // queued: in its bucket; processing: in that list. Never both.
   WorkNode* next = nullptr;
   ReadyBucket* bucket = nullptr;  // queued
-  std::int64_t rank = 0;          // queued: when it came into its bucket
+  std::int64_t rank = 0;          // queued: order of arrival in its bucket
   Clock::TimePoint queued_at{};   // queued or dirty: since when
   Clock::TimePoint started_at{};  // processing: since when
   Clock::TimePoint due{};         // waiting: until when
@@ -76,10 +77,10 @@ struct KUBE_EXPORT WorkNode {
   bool queued = false;
   bool processing = false;
   bool dirty = false;    // processing, and added again
-  bool waiting = false;  // beside any of the others
+  bool waiting = false;  // in addition to any of the others
 };
 
-// What the machinery has to do with keys.
+// The operations on keys that the base class needs.
 struct KeyOps {
   std::size_t node_size;
   std::size_t node_alignment;
@@ -88,7 +89,7 @@ struct KeyOps {
   void (*destroy)(WorkNode* node);
 };
 
-// A hash of two texts, keyed by a secret of the process: whoever chooses the names of objects cannot choose ones that collide.
+// A hash of two texts, keyed by a secret of the process, so that users who choose object names cannot create collisions.
 KUBE_EXPORT std::size_t HashTexts(std::string_view a, std::string_view b);
 
 struct KeyInfo {
@@ -109,7 +110,7 @@ struct QueueCounts {
   bool shutting_down = false;
 };
 
-// All of a queue but the type of its keys. `hash` may be a poor one.
+// A WorkQueue without the type of its keys. `hash` need not be a good one.
 class KUBE_EXPORT WorkQueueBase {
  public:
   WorkQueueBase(const KeyOps& ops, WorkQueueOptions options);
@@ -121,7 +122,7 @@ class KUBE_EXPORT WorkQueueBase {
   void Forget(const void* key, std::size_t hash);
   int NumRequeues(const void* key, std::size_t hash) const;
 
-  // The node stays where it is until Done.
+  // The node stays at its address until Done.
   Result<WorkNode*> Get(const Context& ctx);
   void Done(const void* key, std::size_t hash);
   void Done(WorkNode* node);
@@ -131,10 +132,10 @@ class KUBE_EXPORT WorkQueueBase {
   Result<void> ShutDownWithDrain(const Context& ctx);
   bool shutting_down() const;
 
-  // Calls `visit` for up to `max` keys, with the lock held.
+  // Calls `visit` for up to `max` keys while holding the lock.
   QueueCounts Visit(std::size_t max, const std::function<void(const WorkNode&, const KeyInfo&)>& visit) const;
 
-  // Calls it; false where it threw, which is logged.
+  // Calls `work`. Returns false if it threw, after logging that.
   bool Call(const std::function<void()>& work, const std::string& key) const;
 
  private:

@@ -1,4 +1,4 @@
-// The embedded API server, under the name by which tests know it. See kube/apiserver/api_server.h.
+// The embedded API server under its name for tests. See kube/apiserver/api_server.h.
 //
 //   auto server = kube::testing::ApiServer::Start();
 //   kube::Client client = (*server)->NewClient().value();

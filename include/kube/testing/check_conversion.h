@@ -1,4 +1,4 @@
-// CheckConversion: converts random objects of every version to every other one and back. No server.
+// CheckConversion: converts random objects of every version to every other version and back. Needs no server.
 //
 //   Result<ConversionCheck> checked = testing::CheckConversion(NetworkConversion());
 //   ASSERT_TRUE(checked.ok()) << checked.error().ToString();
@@ -6,15 +6,15 @@
 //   Network.nets.example.com, v2 to v1 and back (seed 7, object 41): ~ spec.mode: 3 -> 1
 //   the smallest object that shows it: {"spec":{"mode":3}}
 //
-// What is checked of each object:
+// It checks for each object that
 //   - no function fails;
-//   - there and back gives the object, also by way of all versions in turn;
-//   - a field that is edited in the other version, and the rest of that version, survive the way back and there again;
+//   - a round trip returns the same object, also through all versions in turn;
+//   - a field edited in another version, and the rest of that version, survive a round trip;
 //   - equal objects give equal results.
-// With annotations (the default of Conversion<>) data cannot get lost between the fields, so what this finds are functions that fail,
-// depend on something else than the object, or throw. With KeepLost(false) it names each field that the functions alone lose.
+// With annotations (the default of Conversion<>) no data is lost between fields, so this finds functions that fail, throw, or depend on
+// anything but the object. With KeepLost(false) it names each field that the functions alone lose.
 //
-// Random strings are no addresses or durations. If the functions parse them, Prepare gives the objects what they expect.
+// Random strings are not valid addresses or durations. If the functions parse such fields, set valid values with Prepare.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,14 @@
 
 namespace kube::testing {
 
+// Options of CheckConversion.
 struct CheckConversionOptions {
-  int objects = 1000;      // of each version
-  std::uint64_t seed = 0;  // 0: another one each time. Equal seeds give equal objects
+  int objects = 1000;  // per version
+  // 0 for a different seed in each run. Equal seeds give equal objects.
+  std::uint64_t seed = 0;
   std::map<const TypeInfo*, std::function<void(void* object)>> prepare{};
 
-  // f(T&) is called with each random object of T.
+  // Calls f(T&) with each random object of T.
   template <Resource T, typename F>
   CheckConversionOptions& Prepare(F f) {
     prepare[&T::kType] = [f = std::move(f)](void* object) { f(*static_cast<T*>(object)); };
@@ -44,14 +46,15 @@ struct CheckConversionOptions {
   }
 };
 
+// The outcome of a successful CheckConversion.
 struct ConversionCheck {
   std::uint64_t seed = 0;
   int conversions = 0;
-  // What only the annotations keep: "v2 to v1: spec.rules.priority". Users of the other version cannot see or change it.
+  // Fields that only the annotations keep: "v2 to v1: spec.rules.priority". Users of the other version cannot see or change them.
   std::set<std::string> kept{};
 };
 
-// Errors: the spec's problem; kInvalid with the seed, the versions, the JSON paths that differ and the smallest object found that shows it.
+// Errors: the spec's problem; kInvalid with the seed, the versions, the differing JSON paths and the smallest failing object found.
 KUBE_EXPORT Result<ConversionCheck> CheckConversion(const ConversionSpec& spec, const CheckConversionOptions& options = {});
 
 }  // namespace kube::testing

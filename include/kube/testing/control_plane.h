@@ -1,21 +1,21 @@
-// ControlPlane: a real Kubernetes control plane for tests. etcd and kube-apiserver as child processes, the controller manager where it is
-// wanted; no nodes, so no pod ever runs.
+// ControlPlane: a real Kubernetes control plane for tests. etcd, kube-apiserver and optionally the controller manager as child processes.
+// There are no nodes, so no pod ever runs.
 //
-//   ControlPlane           starts the processes, hands out kubeconfigs, stops, kills, pauses and restarts parts
-//   ControlPlaneOptions    which release, which parts, where its files go
+//   ControlPlane           starts the processes, creates kubeconfigs, stops, kills, pauses and restarts components
+//   ControlPlaneOptions    the release, the components, and where files go
 //
 //   Result<std::unique_ptr<ControlPlane>> plane = ControlPlane::Start(ctx, {.controller_manager = true});
 //   std::string admin = (*plane)->AdminKubeconfig();
 //   (*plane)->Kill(ControlPlane::Part::kEtcd);                   // kill -9
 //   (*plane)->Restart(ctx, ControlPlane::Part::kEtcd);           // ready again, with its data
 //
-// The programs come from `make control-plane`. Where a test has no need of the real thing, ApiServer (api_server.h) is a thousand times
-// faster to start.
+// `make control-plane` builds the programs. If a test does not need a real control plane, ApiServer (api_server.h) starts a thousand times
+// faster.
 //
-// Environment, as Go's envtest has it:
-//   KUBEBUILDER_ASSETS        a folder with etcd, kube-apiserver (and kube-controller-manager); used where no release is asked for
-//   USE_EXISTING_CLUSTER      "true": nothing is started; the cluster of $KUBECONFIG (or ~/.kube/config) is used
-//   KUBEXX_CACHE              where `make control-plane` keeps what it built
+// Environment, as in Go's envtest:
+//   KUBEBUILDER_ASSETS        a directory with etcd, kube-apiserver (and kube-controller-manager); used if no release is requested
+//   USE_EXISTING_CLUSTER      "true" starts nothing and uses the cluster of $KUBECONFIG (or ~/.kube/config)
+//   KUBEXX_CACHE              where `make control-plane` stores what it built
 #pragma once
 
 #include <optional>
@@ -33,81 +33,86 @@
 
 namespace kube::testing {
 
+// Options of ControlPlane::Start.
 struct ControlPlaneOptions {
-  std::string version{};  // "newest", "oldest" or "v1.X.Y" of those that are built; empty: KUBEBUILDER_ASSETS, else newest
-  std::string assets{};   // a folder with the programs; goes before `version` and the environment
+  // "newest", "oldest" or "v1.X.Y", if built. Empty for KUBEBUILDER_ASSETS, or else the newest.
+  std::string version{};
+  std::string assets{};  // a directory with the programs; overrides `version` and the environment
   bool controller_manager = false;
-  // Without a controller manager nobody makes the service account `default` that this admission plugin puts into every pod, and pods
-  // would be refused. Unset: on where the controller manager runs.
+  // The ServiceAccount admission plugin requires the service account `default`, which the controller manager creates; without it, pods
+  // would be rejected. Unset: on if the controller manager runs.
   std::optional<bool> service_account_admission{};
-  // A folder to keep: etcd's data, keys, logs. One that was used before is taken up again. Empty: a temporary one, removed at the end.
+  // A directory to keep: etcd's data, keys, logs. An existing one is reused. Empty for a temporary one, removed at the end.
   std::string data_dir{};
-  std::string log_dir{};                  // logs go here and are kept; empty: into the folder above
-  std::vector<std::string> etcd_flags{};  // added at the end, so they win
+  std::string log_dir{};                  // keeps the logs here; empty for `data_dir`
+  std::vector<std::string> etcd_flags{};  // appended, so they take precedence
   std::vector<std::string> apiserver_flags{};
   std::vector<std::string> controller_manager_flags{};
-  // Patience for a starved machine: a program that ends early is noticed at once.
+  // Generous, for overloaded machines. A program that exits early is detected at once.
   std::chrono::milliseconds start_timeout = std::chrono::minutes(5);
-  // A line for a person at each step; called on the thread that starts or restarts.
+  // Called with a line of text at each step, on the thread that starts or restarts.
   std::function<void(std::string_view)> progress{};
 };
 
-// Thread safety: all functions may be called from any thread; those that start or end processes run one after another.
-// Blocking: Start takes about three seconds, Restart one or two; both end early where the context stops.
-// Lifetime: the destructor kills what runs and removes what is temporary. Where the test's process is killed, the kernel kills the
-// children and a waiting shell removes the folder.
+// A running control plane.
+//
+// Thread safety: all functions may be called from any thread; those that start or stop processes run one at a time.
+// Blocking: Start takes about three seconds, Restart one or two; both return early if the context stops.
+// Lifetime: the destructor kills the processes and removes temporary files. If the test process is killed, the kernel kills the children
+//   and a waiting shell removes the directory.
 class KUBE_EXPORT ControlPlane {
  public:
+  // A process of the control plane.
   enum class Part { kEtcd, kApiServer, kControllerManager };
 
-  // Errors: kConfig where programs are missing (the message says how to get them), kTimeout and kInternal where they do not come up (the
-  // message has the end of their logs), kCancelled.
+  // Errors: kConfig if programs are missing (the message says how to get them), kTimeout and kInternal if they do not start (the message
+  //   has the end of their logs), kCancelled.
   static Result<std::unique_ptr<ControlPlane>> Start(const Context& ctx, ControlPlaneOptions options = {});
   ~ControlPlane();
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
 
-  // Whether this is a cluster that was there before (USE_EXISTING_CLUSTER). Its parts cannot be stopped and its users not be made up.
+  // Whether this is an existing cluster (USE_EXISTING_CLUSTER). Its parts cannot be stopped, and users cannot be created.
   bool existing() const;
   const std::string& url() const;      // "https://127.0.0.1:28431"
-  const std::string& ca_pem() const;   // what signs the server's certificate
-  const std::string& version() const;  // "v1.36.3", as the server says
+  const std::string& ca_pem() const;   // signs the server's certificate
+  const std::string& version() const;  // "v1.36.3", as reported by the server
 
-  // ---- Who talks to it ----
-  // A member of system:masters, who may do everything.
+  // ---- Credentials ----
+  // For a member of system:masters, who may do everything.
   std::string AdminKubeconfig() const;
   Result<serve::KeyPair> AdminCertificate() const;
-  // A client certificate for a user who may do what RBAC allows the user or a group. Errors: kInvalid on an existing cluster.
+  // A client certificate for a user, who has the RBAC permissions of that user and its groups. Errors: kInvalid on an existing cluster.
   Result<std::string> UserKubeconfig(const std::string& user, const std::vector<std::string>& groups = {}) const;
   Result<serve::KeyPair> UserCertificate(const std::string& user, const std::vector<std::string>& groups = {}) const;
-  // A token of a service account, which is made where it is missing. Errors: kApi, kTransport.
+  // A token of a service account, which is created if it does not exist. Errors: kApi, kTransport.
   Result<std::string> ServiceAccountKubeconfig(const Context& ctx, const std::string& namespace_, const std::string& name) const;
   Result<std::string> ServiceAccountToken(const Context& ctx, const std::string& namespace_, const std::string& name,
                                           std::chrono::seconds lifetime = std::chrono::hours(1)) const;
 
   // ---- Faults ----
-  // All give kInvalid where the part was not asked for, or the cluster is an existing one.
-  // SIGTERM, and SIGKILL where it does not end in time (ten seconds).
+  // All return kInvalid if the part was not requested or the cluster is an existing one.
+  // Sends SIGTERM, and SIGKILL after ten seconds.
   Result<void> Stop(Part part);
   Result<void> Kill(Part part);    // SIGKILL
   Result<void> Pause(Part part);   // SIGSTOP: connections stay open, nothing answers
   Result<void> Resume(Part part);  // SIGCONT
-  // Ends it where it runs, starts it with the same address and data, and waits until it is ready.
+  // Stops the part if it runs, starts it with the same address and data, and waits until it is ready.
   Result<void> Restart(const Context& ctx, Part part);
   // Waits until every part that should run is ready.
   Result<void> WaitReady(const Context& ctx) const;
   bool running(Part part) const;
-  // The process; 0 where it does not run.
+  // The process ID; 0 if the part is not running.
   int pid(Part part) const;
-  // Makes etcd forget all versions before the present one: lists that continue from one, and watches from one that the API server
-  // does not hold in memory any more, get a 410.
+  // Compacts etcd up to the current revision. Lists that continue from an older resource version, and watches from one that the API server
+  // no longer caches, get a 410.
   Result<void> CompactStorage(const Context& ctx) const;
 
   // ---- Files ----
   const std::string& directory() const;
-  // The last lines of what a part logged.
+  // Returns the last lines of a part's log.
   std::string Log(Part part, int lines = 200) const;
-  // The last lines of all logs with headings: for the message of a failing test.
+  // Returns the last lines of all logs, with headings, for the message of a failing test.
   std::string Logs(int lines = 40) const;
 
  private:
@@ -119,7 +124,7 @@ class KUBE_EXPORT ControlPlane {
 // "etcd", "kube-apiserver", "kube-controller-manager".
 KUBE_EXPORT std::string_view ToString(ControlPlane::Part part);
 
-// The folder where the programs of these options are, without starting anything. Tests that need a real control plane skip where this
+// Returns the directory with the programs for these options, without starting anything. Tests that need a real control plane skip if this
 // fails. Errors: kConfig.
 KUBE_EXPORT Result<std::string> FindControlPlaneAssets(const ControlPlaneOptions& options = {});
 

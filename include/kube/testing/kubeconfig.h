@@ -1,4 +1,4 @@
-// MakeKubeconfig: the text of a kubeconfig with one cluster, one user and one context. What the test servers hand out.
+// MakeKubeconfig: a kubeconfig with one cluster, one user and one context, as the test servers provide it.
 #pragma once
 
 #include <string>
@@ -7,18 +7,18 @@
 
 namespace kube::testing {
 
-// How a client reaches a server and who it is there. Empty texts are left out.
+// The server and the credentials of a kubeconfig. Empty fields are omitted.
 struct KubeconfigParts {
   std::string server{};           // "https://127.0.0.1:6443"
-  std::string ca_pem{};           // empty: plain HTTP, or a CA that the client knows
-  std::string certificate_pem{};  // a client certificate and its key, ...
+  std::string ca_pem{};           // empty for plain HTTP, or for a CA that the client trusts already
+  std::string certificate_pem{};  // either a client certificate and its key ...
   std::string key_pem{};
   std::string token{};          // ... or a token
-  std::string namespace_{};     // of the context
-  std::string name = "kubexx";  // of cluster, user and context
+  std::string namespace_{};     // namespace of the context
+  std::string name = "kubexx";  // of the cluster, the user and the context
 };
 
-// YAML that kubectl and every client library read. It holds secrets in clear: write it with mode 0600.
+// Returns YAML that kubectl and every client library can read. It holds secrets in plain text: write it with mode 0600.
 KUBE_EXPORT std::string MakeKubeconfig(const KubeconfigParts& parts);
 
 }  // namespace kube::testing

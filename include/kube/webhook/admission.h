@@ -1,7 +1,7 @@
-// AdmissionRequest and Admission: what an admission webhook is asked, and what it answers.
+// AdmissionRequest and Admission: the request and the response of an admission webhook.
 //
 //   Admission CheckNetwork(const AdmissionRequest& request, const Network* old, const Network* network) {
-//     Admission answer;                                                              // allowed, so far
+//     Admission answer;                                                              // allowed by default
 //     if (network->spec.gateway.empty()) answer.Required("spec.gateway");            // field errors together become one 422
 //     if (old != nullptr && old->spec.cidr != network->spec.cidr) answer.Forbidden("spec.cidr", "is immutable");
 //     if (network->spec.mtu > 9000) answer.Warn("spec.mtu: most networks drop frames of that size");
@@ -31,45 +31,46 @@
 
 namespace kube {
 
-// Operations combine to a set: AdmissionOperation::kCreate | AdmissionOperation::kUpdate.
+// Operations combine into a set: AdmissionOperation::kCreate | AdmissionOperation::kUpdate.
 enum class AdmissionOperation : std::uint8_t { kNone = 0, kCreate = 1, kUpdate = 2, kDelete = 4, kConnect = 8 };
 constexpr AdmissionOperation operator|(AdmissionOperation a, AdmissionOperation b) {
   return static_cast<AdmissionOperation>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+// Whether `operation` is in `set`.
 constexpr bool Includes(AdmissionOperation set, AdmissionOperation operation) {
   return (static_cast<unsigned>(set) & static_cast<unsigned>(operation)) != 0;
 }
 // "CREATE", "UPDATE", "DELETE", "CONNECT". Requires: one operation.
 KUBE_EXPORT std::string_view ToString(AdmissionOperation operation);
 
-// A request that the API server wants to have judged.
+// A request that the API server sends to a webhook.
 struct KUBE_EXPORT AdmissionRequest {
-  String uid{};
+  String uid{};  // of the review
   AdmissionOperation operation = AdmissionOperation::kCreate;
-  // The objects of this review: the kind that the webhook registered for. `subresource` is "status", "scale", "exec" and so on.
+  // The kind and resource that the webhook registered for. `subresource` is "status", "scale", "exec" and so on.
   Gvk kind{};
   Gvr resource{};
   String subresource{};
-  // What the client sent. Differs if the server converted it because of match policy Equivalent.
+  // What the client sent. Differs if the API server converted the object because of match policy Equivalent.
   Gvk request_kind{};
   Gvr request_resource{};
   String request_subresource{};
-  ObjectKey key{};  // the name is empty for a create with generateName
-  authentication::v1::UserInfo user{};
-  bool dry_run = false;  // nothing will be stored: a webhook must not have side effects
-  // JSON. `object` is absent for DELETE, `old_object` for CREATE and CONNECT. `options` is a CreateOptions, UpdateOptions ...
+  ObjectKey key{};                      // empty name for a create with generateName
+  authentication::v1::UserInfo user{};  // who sent the request
+  bool dry_run = false;                 // nothing is stored: the webhook must not have side effects
+  // JSON. `object` is absent for DELETE, `old_object` for CREATE and CONNECT. `options` is a CreateOptions, UpdateOptions and so on.
   RawJson object{};
   RawJson old_object{};
   RawJson options{};
 };
 
-// Allowed, unless something was said against it; warnings and audit annotations go with either.
+// The response of a webhook: allowed, unless there is an error or a field error. Warnings and audit annotations apply either way.
 //
-// What the client gets, after `admission webhook "NAME" denied the request: `:
+// The client gets, after `admission webhook "NAME" denied the request: `:
 //   field errors                 422 Invalid with a cause for each
 //   an Error of kind kApi        its own code, reason and details, such as errors of Client calls
 //   Deny(), kInvalid, kUserCode  403 Forbidden with the message
-//   all other Errors             500 InternalError: the request could not be judged
+//   all other Errors             500 InternalError: the webhook failed
 //
 // Thread safety: none.
 class KUBE_EXPORT Admission {
@@ -79,6 +80,7 @@ class KUBE_EXPORT Admission {
   Admission(const Result<void>& result) {           // NOLINT(google-explicit-constructor)
     if (!result) error_ = result.error();
   }
+  // Returns an allowed response, or a denial with this message.
   static Admission Allow() { return {}; }
   static Admission Deny(std::string why) { return Error::Invalid(std::move(why)); }
 
@@ -96,12 +98,12 @@ class KUBE_EXPORT Admission {
     return *this;
   }
 
-  // Shown to the user by kubectl. Servers cut warnings after 256 bytes (120 is polite) and drop them beyond 4 KiB in all.
+  // kubectl shows warnings to the user. API servers cut each after 256 bytes (stay below 120) and drop them beyond 4 KiB in total.
   Admission& Warn(std::string warning) {
     warnings_.push_back(std::move(warning));
     return *this;
   }
-  // An annotation of the audit event. The server puts "WEBHOOKNAME/" in front of the key.
+  // Adds an annotation to the audit event. The API server prefixes the key with "WEBHOOKNAME/".
   Admission& Audit(std::string key, std::string value) {
     audit_annotations_.emplace_back(std::move(key), std::move(value));
     return *this;
@@ -111,7 +113,7 @@ class KUBE_EXPORT Admission {
     patch_ = std::move(json_patch);
     return *this;
   }
-  // Everything that `other` says, after what this one says.
+  // Appends the field errors, warnings and audit annotations of `other`. Keeps the first error and the last patch.
   Admission& Merge(Admission other);
 
   bool allowed() const { return !error_ && field_errors_.empty(); }
@@ -121,9 +123,9 @@ class KUBE_EXPORT Admission {
   const std::vector<std::pair<std::string, std::string>>& audit_annotations() const { return audit_annotations_; }
   const std::optional<Value>& patch() const { return patch_; }
 
-  // An Error of kind kApi, as the table above says; nothing if it is allowed.
+  // Returns an Error of kind kApi according to the table above, or nullopt if the request is allowed.
   std::optional<Error> Denial(const AdmissionRequest& request) const;
-  // "allowed", or "denied: ..." with all field errors; then the warnings. For tests and logs.
+  // Returns "allowed", or "denied: ..." with all field errors, then the warnings. For tests and logs.
   std::string ToString() const;
 
  private:

@@ -1,22 +1,22 @@
-// Conversion: the versions of a kind as a hub and spokes. The hub is the version that all others convert to and from.
+// Conversion between the versions of a kind, as hub and spokes: every version converts to and from the hub.
 //
 //   ConversionSpec networks = Conversion<v2::Network>()
 //                                 .Spoke<v1::Network>([](const v1::Network& from, v2::Network& to) { to.spec.cidrs = {from.spec.cidr}; },
 //                                                     [](const v2::Network& from, v1::Network& to) { ... });
 //   manager.Add(networks);                                    // serves it at /convert
-//   Converter::Make(networks)->Convert<v1::Network>(v2);      // in a test; testing::CheckConversion tries random objects
+//   Converter::Make(networks)->Convert<v1::Network>(v2);      // in a test; testing::CheckConversion converts random objects
 //
-// A function contains the differences only. Before it is called, the fields that both versions have with the same JSON name and the same
-// type were copied, also those of nested structs that have a C++ type for each version, and fields that neither knows.
+// A function contains only the differences. Before it is called, the library copies the fields that have the same JSON name and type in
+// both versions, including those of nested structs with a C++ type in each version, and fields that neither version declares.
 //
-// Nothing is lost. After each conversion the library converts back, and keeps what is missing then in an annotation,
-// "conversion.kubexx.dev/" and the version that it belongs to. When the object is converted to that version again, the values return:
-//   - A value returns only if the fields of the other version still give what they gave when it was kept: the newer value wins.
-//   - An element of a list belongs to its keys (list type map, the patch merge key, or a unique `name`); without keys to its content, so
-//     after a change of it there is nothing to return to. Elements that the other version cannot hold return if its list still has the same
-//     ones.
-//   - The members of a map, and of a struct, are values of their own; an optional struct (Box) that was removed does not return.
-// So functions are called for both directions, must give equal results for equal objects, and must not have side effects.
+// No data is lost. After each conversion the library converts back and stores what is missing in an annotation, "conversion.kubexx.dev/"
+// plus the version that it belongs to. Converting the object to that version again restores the values:
+//   - A value is restored only if the fields of the other version still convert to what they gave when it was stored: the newer value wins.
+//   - List elements are matched by their keys (list type map, the patch merge key, or a unique `name`). Without keys they are matched by
+//     content, so nothing is restored for an element that changed. Elements that the other version cannot represent are restored if its
+//     list still has the same elements.
+//   - Members of maps and structs are separate values. An optional struct (Box) that was removed is not restored.
+// The library therefore calls the functions for both directions. They must be deterministic and free of side effects.
 #pragma once
 
 #include <cstddef>
@@ -47,30 +47,33 @@ struct CustomResourceConversion;
 struct CustomResourceDefinition;
 }  // namespace apiextensions::v1
 
+// Prefix of the annotations with values that a version cannot represent.
 inline constexpr std::string_view kConversionAnnotationPrefix = "conversion.kubexx.dev/";
 
+// Converts between two versions; `from` and `to` are structs of those versions.
 using ConversionFunction = std::function<Result<void>(const Context& ctx, const void* from, void* to)>;
 
+// A version other than the hub, and its conversion functions.
 struct ConversionSpoke {
   const TypeInfo* type = nullptr;
   ConversionFunction to_hub{};
   ConversionFunction from_hub{};
 };
 
-// What Manager::Add takes. Plain data; Conversion<Hub>() makes it.
+// A conversion for Manager::Add. Plain data; Conversion<Hub>() builds it.
 struct ConversionSpec {
-  std::string path = "/convert";  // several kinds may have one path
+  std::string path = "/convert";  // several kinds may share a path
   const TypeInfo* hub = nullptr;
   std::vector<ConversionSpoke> spokes{};
-  bool keep_lost = true;                               // in annotations
-  std::size_t max_kept_bytes = std::size_t{64} << 10;  // for each version of an object
-  std::string stored_version{};                        // empty: the hub's
-  std::optional<Error> problem{};                      // why it cannot work; Manager::Add and Converter::Make return it
+  bool keep_lost = true;                               // keep lost values in annotations
+  std::size_t max_kept_bytes = std::size_t{64} << 10;  // per version of an object
+  std::string stored_version{};                        // empty for the hub's
+  std::optional<Error> problem{};                      // a configuration error; Manager::Add and Converter::Make return it
 
-  // Both empty if there is no hub.
+  // Both are empty if there is no hub.
   KUBE_EXPORT std::string group() const;
   KUBE_EXPORT std::string kind() const;
-  KUBE_EXPORT std::vector<std::string> versions() const;  // the hub's is the first
+  KUBE_EXPORT std::vector<std::string> versions() const;  // the hub's first
 };
 
 namespace internal {
@@ -103,8 +106,8 @@ ConversionFunction MakeConversionFunction(F f) {
 
 }  // namespace internal
 
-// Functions are called on several threads at once. They return nothing or Result<void>; what they throw fails the conversion, and is
-// counted.
+// Builds a ConversionSpec. The functions are called on several threads at once. They return void or Result<void>. An exception fails the
+// conversion and is counted.
 //
 // Thread safety: one thread at a time.
 template <Resource Hub>
@@ -112,8 +115,8 @@ class ConversionBuilder {
  public:
   ConversionBuilder() : spec_(internal::NewConversion(Hub::kType)) {}
 
-  // to_hub(const S&, Hub&) and from_hub(const Hub&, S&). Metadata is copied; only labels and annotations may be changed, as API servers
-  // have it.
+  // Adds a version with to_hub(const S&, Hub&) and from_hub(const Hub&, S&). Metadata is copied; the functions may change only labels and
+  // annotations, as API servers require.
   template <Resource S, typename ToHub, typename FromHub>
   ConversionBuilder& Spoke(ToHub to_hub, FromHub from_hub) {
     internal::AddSpoke(spec_, {.type = &S::kType,
@@ -121,30 +124,30 @@ class ConversionBuilder {
                                .from_hub = internal::MakeConversionFunction<Hub, S>(std::move(from_hub))});
     return *this;
   }
-  // For a version that differs in fields which only one of the two has: nothing but the copy, and the annotation for the rest.
+  // For a version that differs only in fields that one of the two lacks: copies common fields, and keeps the rest in the annotation.
   template <Resource S>
   ConversionBuilder& Spoke() {
     return Spoke<S>([](const S&, Hub&) {}, [](const Hub&, S&) {});
   }
 
-  // Off: what a version lacks is lost, and conversions cost half. Annotations that are there already still return.
+  // If false, values that a version lacks are lost, and conversions cost half. Existing annotations are still restored.
   ConversionBuilder& KeepLost(bool keep) {
     spec_.keep_lost = keep;
     return *this;
   }
-  // If an object loses more than fits, it is converted without, and the annotation says so: reads work, but a write of that object is
-  // refused, as it would lose data for good. API servers allow 256 KiB for all annotations of an object.
+  // If the lost values do not fit, the object is converted without them and the annotation says so. Reads then work, but a write of that
+  // object is rejected, because it would lose data permanently. API servers allow 256 KiB for all annotations of an object.
   ConversionBuilder& MaxKeptBytes(std::size_t bytes) {
     spec_.max_kept_bytes = bytes;
     return *this;
   }
-  // The version with `storage: true` in the CustomResourceDefinition, if that is not the hub.
+  // The version with `storage: true` in the CustomResourceDefinition, if it is not the hub.
   template <Resource S>
   ConversionBuilder& StoredAs() {
     spec_.stored_version = std::string(S::kType.kind == nullptr ? std::string_view() : S::kType.kind->version);
     return *this;
   }
-  // Instead of /convert.
+  // Serves the conversion at `path` instead of /convert.
   ConversionBuilder& At(std::string path) {
     spec_.path = std::move(path);
     return *this;
@@ -157,26 +160,27 @@ class ConversionBuilder {
   ConversionSpec spec_;
 };
 
+// Starts the definition of a conversion. Hub is the version that all others convert to and from.
 template <Resource Hub>
 ConversionBuilder<Hub> Conversion() {
   return {};
 }
 
-// Converts as the webhook does, without a server.
+// Converts objects as the webhook does, without a server.
 //
 // Thread safety: all functions from any thread. Copies are cheap.
 class KUBE_EXPORT Converter {
  public:
-  // Errors: the spec's problem; kInvalid if it has no spokes, names a stored version that is none of its versions, or has a bad path.
+  // Errors: the spec's problem; kInvalid if it has no spokes, its stored version is not one of its versions, or its path is invalid.
   static Result<Converter> Make(ConversionSpec spec);
 
   const ConversionSpec& spec() const;
-  // Null if there is no such version.
+  // Returns null if there is no such version.
   const TypeInfo* Find(std::string_view version) const;
 
-  // The object in another version, or as it is if it has that version already. Errors: what a function returned; kInternal for what it
-  // threw
-  // (`threw` is set then); kInvalid for a type that is no version of the kind, and for an object that was too large to be kept whole.
+  // Converts the object to another version; returns it unchanged if it already has that version. Errors: those of the function; kInternal
+  // if it threw (and `threw` is set); kInvalid if a type is not a version of the kind, or lost values of the object
+  // did not fit in its annotations.
   Result<AnyObject> Convert(const Context& ctx, AnyObject from, const TypeInfo& to, bool* threw = nullptr) const;
   template <Resource To, Resource From>
   Result<To> Convert(const From& from, const Context& ctx = Context::Background()) const {
@@ -194,17 +198,17 @@ class KUBE_EXPORT Converter {
   std::shared_ptr<const Impl> impl_;
 };
 
-// For WebhookServer: one endpoint for each path. Errors: as Converter::Make; kInvalid for a kind that comes twice.
+// Returns the endpoints for WebhookServer, one per path. Errors: as Converter::Make; kInvalid if a kind appears twice.
 KUBE_EXPORT Result<std::vector<WebhookEndpoint>> ConversionEndpoints(const std::vector<ConversionSpec>& specs);
 
 // ---- The CustomResourceDefinition ----
 
-// spec.conversion: strategy Webhook, ConversionReview v1, and the Service or URL of `options`.
+// Returns spec.conversion: strategy Webhook, ConversionReview v1, and the Service or URL of `options`.
 KUBE_EXPORT Result<apiextensions::v1::CustomResourceConversion> MakeConversionStanza(const ConversionSpec& spec,
                                                                                      const WebhookConfigurationOptions& options);
-// Whether the spec converts each version of the definition. Errors: kInvalid, naming the missing version.
+// Checks that the spec converts every version of the definition. Errors: kInvalid, naming the missing version.
 KUBE_EXPORT Result<void> CheckVersions(const ConversionSpec& spec, const apiextensions::v1::CustomResourceDefinition& crd);
-// Both: checks the versions and sets spec.conversion. Without options.ca_bundle, a bundle that is there stays.
+// Checks the versions and sets spec.conversion. Keeps an existing CA bundle if options.ca_bundle is empty.
 KUBE_EXPORT Result<void> SetConversion(const ConversionSpec& spec, const WebhookConfigurationOptions& options,
                                        apiextensions::v1::CustomResourceDefinition& crd);
 

@@ -1,11 +1,11 @@
-// Runs a webhook as an API server would, in a test without a server: its mutating functions, then its validating ones, over the same JSON.
+// Runs a webhook in a test without a server, like an API server: first its mutating functions, then its validating ones, on the same JSON.
 //
 //   auto tried = TryCreate(NetworkWebhook(), Network{.spec = {.cidr = "10.0.0.0/8"}});
 //   EXPECT_EQ(tried->object.spec.mtu, 1500);
 //   EXPECT_EQ(tried->ToString(), "denied: Network.samplecrd.k8s.io \"\" is invalid: spec.gateway: Required value");
 //
-// The functions alone need no help to be tested: they are functions of objects. Selectors and match conditions are the API server's; see
-// testing::InstallWebhooks for those.
+// The functions alone are functions of objects and need no help to be tested. Selectors and match conditions are evaluated by API servers:
+// see testing::InstallWebhooks.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,10 @@
 
 namespace kube {
 
+// The outcome of an admission.
 struct TriedAdmission {
-  std::optional<Error> denial{};  // what the client gets, without "admission webhook ... denied the request: "
+  // The error for the client, without "admission webhook ... denied the request: ".
+  std::optional<Error> denial{};
   std::vector<std::string> warnings{};
   std::vector<std::pair<std::string, std::string>> audit_annotations{};
   Value json{};   // request.object after all patches, as it would be stored
@@ -36,13 +38,14 @@ struct TriedAdmission {
   bool allowed() const { return !denial; }
   KUBE_EXPORT std::string ToString() const;  // "allowed", or "denied: ..."
 };
+// The same with the patched object.
 template <typename T>
 struct Tried : TriedAdmission {
   T object{};
 };
 
-// Calls the webhooks of `spec` that are for the request's operation. Its uid, kind and resource may be missing. Errors: what an API server
-// would call a failed webhook.
+// Calls the webhooks of `spec` that are registered for the request's operation. The request's uid, kind and resource may be empty. Errors:
+// whatever an API server would treat as a failed webhook.
 KUBE_EXPORT Result<TriedAdmission> TryWebhook(const WebhookSpec& spec, const AdmissionRequest& request,
                                               const Context& ctx = Context::Background());
 
@@ -77,7 +80,7 @@ Result<Tried<T>> TryTyped(const WebhookSpec& spec, AdmissionRequest request, con
 
 }  // namespace internal
 
-// `request` says what else the functions see: the user, dry run, a subresource.
+// Create, update or delete an object. `request` sets what else the functions see: the user, dry run, a subresource.
 template <ObjectType T>
 Result<Tried<T>> TryCreate(const WebhookSpec& spec, const T& object, AdmissionRequest request = {}) {
   request.operation = AdmissionOperation::kCreate;

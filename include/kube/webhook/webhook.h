@@ -1,16 +1,16 @@
-// WebhookFor<T>: an admission webhook for objects of T. It sets defaults (mutating), checks (validating), or both.
+// WebhookFor<T>: an admission webhook for objects of T that sets defaults (mutating), validates, or both.
 //
 //   WebhookSpec spec = WebhookFor<Network>("networks.samplecrd.k8s.io")
 //                          .Default([](const AdmissionRequest&, Network& network) { if (!network.spec.mtu) network.spec.mtu = 1500; })
 //                          .Validate([](const AdmissionRequest&, const Network* old, const Network* network) -> Admission { ... });
-//   manager.Add(std::move(spec));       // serves it; configurations.h says how the API server is told
+//   manager.Add(std::move(spec));       // serves it; configurations.h registers it with the API server
 //
 //   WebhookFor<core::v1::Pod>("pods.example.com")                                   // built-in kinds
 //   WebhookFor("carts.example.com", {.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"})       // as DynamicObject
-//   RawWebhook({.name = "any.example.com", .rules = {...}}, handler)                 // no objects at all: the request's JSON
+//   RawWebhook({.name = "any.example.com", .rules = {...}}, handler)                 // the request's JSON, without objects
 //
-// A mutating webhook sends what its function changed, and only that: fields that this program does not know stay as they are, and a
-// function that changes nothing sends no patch. try_webhook.h runs a webhook in a test without a server.
+// A mutating webhook sends only the changes that its function made: fields that this program does not declare stay, and a function that
+// changes nothing sends no patch. try_webhook.h runs a webhook in a test without a server.
 #pragma once
 
 #include <string>
@@ -33,12 +33,12 @@
 
 namespace kube {
 
-// A raw handler: decides by the request's JSON, and may answer with a patch (Admission::Patch).
+// A raw handler: decides by the request's JSON, and may respond with a patch (Admission::Patch).
 using AdmissionHandler = std::function<Admission(const Context& ctx, const AdmissionRequest& request)>;
 
 namespace internal {
 
-// The functions behind one path; objects are structs of `type`, or DynamicObject if that is null.
+// The functions behind one path. Objects are structs of `type`, or DynamicObjects if that is null.
 struct AdmissionFunctions {
   const TypeInfo* type = nullptr;
   std::function<Admission(const Context&, const AdmissionRequest&, void* object)> mutate{};
@@ -48,8 +48,8 @@ struct AdmissionFunctions {
 
 // What a WebhookBuilder collects.
 struct WebhookPlan {
-  Gvk kind{};             // of the paths
-  WebhookEntry common{};  // of both webhooks, but for paths and operations
+  Gvk kind{};             // for the paths
+  WebhookEntry common{};  // for both webhooks, except paths and operations
   WebhookRule rule{};
   AdmissionFunctions functions{};
   AdmissionOperation mutate_on = AdmissionOperation::kNone, validate_on = AdmissionOperation::kNone;
@@ -58,7 +58,7 @@ struct WebhookPlan {
 KUBE_EXPORT WebhookSpec MakeWebhookSpec(const WebhookPlan& plan);
 KUBE_EXPORT WebhookPlan NewWebhookPlan(std::string name, const Gvr& gvr, const Gvk& kind, bool built_in, const TypeInfo* type);
 
-// Calls `f` without the leading arguments that it does not take.
+// Calls `f` without the leading arguments that it does not accept.
 template <typename F, typename... Objects>
 Admission CallAdmission(const F& f, const Context& ctx, const AdmissionRequest& request, Objects&&... objects) {
   const auto answer = [](auto&& call) -> Admission {
@@ -84,8 +84,9 @@ Admission CallAdmission(const F& f, const Context& ctx, const AdmissionRequest& 
 
 }  // namespace internal
 
-// Functions are called on several threads at once. They return Admission, Result<void> or nothing; what they throw is logged, counted, and
-// denies the request with code 500. They may take a Context first, and then the AdmissionRequest; both are optional.
+// Builds a WebhookSpec. Functions are called on several threads at once. They return Admission, Result<void> or void. An exception is
+// logged, counted, and denies the request with code 500. A function may take a Context first and then the AdmissionRequest; both are
+// optional.
 //
 // Thread safety: one thread at a time.
 template <typename T>
@@ -93,7 +94,8 @@ class WebhookBuilder {
  public:
   explicit WebhookBuilder(internal::WebhookPlan plan) : plan_(std::move(plan)) {}
 
-  // Changes the object before it is checked and stored: f(const AdmissionRequest&, T& object). Not called for DELETE.
+  // Sets a function that changes the object before it is validated and stored: f(const AdmissionRequest&, T& object). Not called for
+  // DELETE.
   template <typename F>
   WebhookBuilder& Default(F f, AdmissionOperation on = AdmissionOperation::kCreate | AdmissionOperation::kUpdate) {
     plan_.mutate_on = on;
@@ -102,7 +104,8 @@ class WebhookBuilder {
     };
     return *this;
   }
-  // Allows or denies: f(const AdmissionRequest&, const T* old, const T* object). `old` is null for CREATE and CONNECT, `object` for DELETE.
+  // Sets a function that allows or denies: f(const AdmissionRequest&, const T* old, const T* object). `old` is null for CREATE and CONNECT,
+  // `object` for DELETE.
   template <typename F>
   WebhookBuilder& Validate(F f, AdmissionOperation on = AdmissionOperation::kCreate | AdmissionOperation::kUpdate) {
     plan_.validate_on = on;
@@ -113,8 +116,8 @@ class WebhookBuilder {
     return *this;
   }
 
-  // Which requests. By default those for the resource of T, without subresources.
-  // Another resource or subresource whose requests carry a T: ({"", "v1", "pods"}, "exec") for PodExecOptions, (..., "scale") for Scale.
+  // Selects the requests; by default those for the resource of T, without subresources. Names another resource or subresource whose
+  // requests carry a T: ({"", "v1", "pods"}, "exec") for PodExecOptions, (..., "scale") for Scale.
   WebhookBuilder& For(const Gvr& gvr, std::string_view subresource = {}) {
     plan_.rule.groups = {gvr.group.str()};
     plan_.rule.versions = {gvr.version.str()};
@@ -122,16 +125,17 @@ class WebhookBuilder {
     if (!subresource.empty()) plan_.rule.resources[0].append("/").append(subresource);
     return *this;
   }
-  // Also requests for a subresource whose objects are whole ones of T, such as "status" and "ephemeralcontainers".
+  // Adds requests for a subresource whose objects are complete objects of T, such as "status" and "ephemeralcontainers".
   WebhookBuilder& AndSubresource(std::string_view subresource) {
     if (!plan_.rule.resources.empty()) plan_.rule.resources.push_back(plan_.rule.resources[0] + "/" + std::string(subresource));
     return *this;
   }
-  // "Namespaced" or "Cluster"; by default both ("*").
+  // "Namespaced" or "Cluster"; both by default ("*").
   WebhookBuilder& Scope(std::string scope) {
     plan_.rule.scope = std::move(scope);
     return *this;
   }
+  // The selectors and policies are those of admissionregistration.k8s.io/v1.
   WebhookBuilder& NamespaceSelector(meta::v1::LabelSelector selector) {
     plan_.common.namespace_selector = std::move(selector);
     return *this;
@@ -140,7 +144,7 @@ class WebhookBuilder {
     plan_.common.object_selector = std::move(selector);
     return *this;
   }
-  // A CEL expression over object, oldObject, request and authorizer; all of them must be true. Kubernetes 1.30 (beta in 1.28).
+  // Adds a CEL expression over object, oldObject, request and authorizer. All expressions must be true. Kubernetes 1.30 (beta in 1.28).
   WebhookBuilder& MatchCondition(std::string name, std::string expression) {
     plan_.common.match_conditions.push_back({std::move(name), std::move(expression)});
     return *this;
@@ -149,7 +153,7 @@ class WebhookBuilder {
     plan_.common.match_policy = policy;
     return *this;
   }
-  // Whether the configuration excludes the namespace that the program runs in: see WebhookEntry. By default for built-in kinds.
+  // Whether the configuration excludes the program's own namespace: see WebhookEntry. By default it does for built-in kinds.
   WebhookBuilder& ExcludeOwnNamespace(bool exclude) {
     plan_.common.exclude_own_namespace = exclude;
     return *this;
@@ -167,12 +171,12 @@ class WebhookBuilder {
     plan_.common.side_effects = effects;
     return *this;
   }
-  // How long the API server waits: 1 to 30 s. The function's context stops then.
+  // How long the API server waits for the response: 1 to 30 s. The function's context stops after that.
   WebhookBuilder& Timeout(std::chrono::seconds timeout) {
     plan_.common.timeout = timeout;
     return *this;
   }
-  // Instead of controller-runtime's, MutatePath and ValidatePath.
+  // The paths, instead of controller-runtime's (MutatePath and ValidatePath).
   WebhookBuilder& DefaultAt(std::string path) {
     plan_.mutate_path = std::move(path);
     return *this;
@@ -189,18 +193,18 @@ class WebhookBuilder {
   internal::WebhookPlan plan_;
 };
 
-// `name` is the webhook's name in the configurations, a domain of at least three parts. It shows in every denial.
+// Starts the definition of a webhook. `name` is its name in the configurations, a domain of at least three parts. Every denial shows it.
 template <Described T>
 WebhookBuilder<T> WebhookFor(std::string name) {
   return WebhookBuilder<T>(internal::NewWebhookPlan(std::move(name), GvrOf<T>(), GvkOf<T>(), KindOf<T>().built_in, &T::kType));
 }
-// For a kind that has no C++ type.
+// The same for a kind without a C++ type.
 inline WebhookBuilder<DynamicObject> WebhookFor(std::string name, const DynamicKind& kind) {
   return WebhookBuilder<DynamicObject>(
       internal::NewWebhookPlan(std::move(name), kind.gvr, {kind.gvr.group, kind.gvr.version, kind.kind}, false, nullptr));
 }
 
-// `entry` says which requests: its name and rules are required. An empty path is "/" and the name.
+// `entry` selects the requests: its name and rules are required. An empty path becomes "/" and the name.
 KUBE_EXPORT WebhookSpec RawWebhook(WebhookEntry entry, AdmissionHandler handler);
 
 }  // namespace kube

@@ -1,6 +1,6 @@
-// WebhookSpec: what a program serves to the API server's webhook calls, and what their configurations have to say. Plain data.
+// WebhookSpec: the webhooks that a program serves, and their entries in webhook configurations. Plain data.
 //
-// WebhookFor<T> (webhook.h) makes admission webhooks. Manager::Add takes specs.
+// WebhookFor<T> (webhook.h) builds the specs of admission webhooks. Manager::Add takes them.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,18 @@
 
 namespace kube {
 
-// ---- What a configuration says about a webhook; the names and defaults are those of admissionregistration.k8s.io/v1 ----
+// ---- An entry of a webhook configuration. Names and defaults are those of admissionregistration.k8s.io/v1. ----
 
-enum class WebhookFailurePolicy : std::uint8_t { kFail, kIgnore };     // if the webhook cannot be reached or does not answer in time
-enum class WebhookMatchPolicy : std::uint8_t { kEquivalent, kExact };  // other versions of the resource are converted, or not sent
-enum class WebhookReinvocation : std::uint8_t { kNever, kIfNeeded };   // again if a later webhook changed the object
+// If the webhook cannot be reached or does not answer in time: fail the request, or ignore the webhook.
+enum class WebhookFailurePolicy : std::uint8_t { kFail, kIgnore };
+// Requests for other versions of the resource: converted and sent, or not sent.
+enum class WebhookMatchPolicy : std::uint8_t { kEquivalent, kExact };
+// Whether to call the webhook again if a later webhook changed the object.
+enum class WebhookReinvocation : std::uint8_t { kNever, kIfNeeded };
+// Whether the webhook has side effects: never, or only if the request is not a dry run.
 enum class WebhookSideEffects : std::uint8_t { kNone, kNoneOnDryRun };
 
+// The requests that a webhook is called for.
 struct WebhookRule {
   AdmissionOperation operations = AdmissionOperation::kCreate | AdmissionOperation::kUpdate;
   std::vector<std::string> groups{};
@@ -38,6 +43,7 @@ struct WebhookRule {
   bool operator==(const WebhookRule&) const = default;
 };
 
+// A condition that a request must meet.
 struct WebhookMatchCondition {
   std::string name{};
   std::string expression{};  // CEL
@@ -53,42 +59,44 @@ struct WebhookEntry {
   std::vector<WebhookRule> rules{};
   WebhookFailurePolicy failure_policy = WebhookFailurePolicy::kFail;
   WebhookMatchPolicy match_policy = WebhookMatchPolicy::kEquivalent;
-  WebhookReinvocation reinvocation = WebhookReinvocation::kNever;  // of mutating ones
+  WebhookReinvocation reinvocation = WebhookReinvocation::kNever;  // for mutating webhooks
   WebhookSideEffects side_effects = WebhookSideEffects::kNone;
   meta::v1::LabelSelector namespace_selector{};
   meta::v1::LabelSelector object_selector{};
   std::vector<WebhookMatchCondition> match_conditions{};
   std::chrono::seconds timeout{10};  // 1 to 30 s
-  // Whether the configuration excludes the program's own namespace, so that the program can start again after all of its replicas ended.
-  // Unset: if a rule is for built-in kinds, which are those of groups without a dot or in k8s.io, and of the group "*".
+  // Excludes the program's own namespace, so that the program can restart after all of its replicas have ended. Unset: excluded if a rule
+  // covers built-in kinds (a group without a dot or in k8s.io, or the group "*").
   std::optional<bool> exclude_own_namespace{};
 };
 
-// ---- What is served ----
+// ---- What the program serves ----
 
+// The HTTP response to a call.
 struct WebhookAnswer {
-  int code = 200;  // of HTTP. Anything else means that the call failed: the failure policy decides
+  // The HTTP status. Anything but 200 is a failed call, which the failure policy handles.
+  int code = 200;
   std::string body{};
   bool threw = false;  // a function of the program threw; counted
 };
 
-// A path, and the function from the body of a call to its answer. Called on several threads at once. The context stops when the API server
-// no longer waits.
+// A path, and the function that turns the body of a call into a response. It is called on several threads at once. Its context stops when
+// the API server stops waiting.
 struct WebhookEndpoint {
   std::string path{};
   std::function<WebhookAnswer(const Context& ctx, std::string_view body)> serve{};
-  bool conversion = false;  // which metric counts functions that throw
+  bool conversion = false;  // which metric counts exceptions
 };
 
-// What Manager::Add takes: endpoints, and what the configurations have to say about them.
+// The webhooks of a program for Manager::Add: endpoints, and their entries in the configurations.
 struct WebhookSpec {
   std::string name{};  // for messages
   std::vector<WebhookEndpoint> endpoints{};
   std::vector<WebhookEntry> entries{};
-  std::optional<Error> problem{};  // why it cannot work; Manager::Add returns it
+  std::optional<Error> problem{};  // a configuration error; Manager::Add returns it
 };
 
-// The paths that controller-runtime has: "/mutate-apps-v1-deployment", "/validate--v1-pod".
+// The paths that controller-runtime uses: "/mutate-apps-v1-deployment", "/validate--v1-pod".
 KUBE_EXPORT std::string MutatePath(const Gvk& kind);
 KUBE_EXPORT std::string ValidatePath(const Gvk& kind);
 

@@ -1,4 +1,4 @@
-// The built-in resources: what a server serves before anybody defines a kind of their own.
+// The built-in resources: what a server serves before CustomResourceDefinitions add any.
 //
 //   BuiltinResource    one resource in one version: names, scope, verbs, subresources, its table
 //   Catalogue()        all of them, in the order of discovery
@@ -22,7 +22,7 @@ namespace kube::apiserver {
 
 struct BuiltinSubresource {
   std::string_view name;  // "status"
-  // What it reads and writes. Group and version are empty where they are the parent's; discovery leaves them out then.
+  // What it reads and writes. Group and version are empty if they are the parent's; discovery omits them then.
   std::string_view group;
   std::string_view version;
   std::string_view kind;
@@ -38,9 +38,9 @@ struct BuiltinResource {
   std::string_view kind;      // "Deployment"
   const TypeInfo* type = nullptr;
   bool namespaced = false;
-  // False: alpha and beta versions, which a server serves only where it is told to.
+  // False for alpha and beta versions, which a server serves only on request.
   bool enabled_by_default = true;
-  // False: answered from the request, nothing is stored (TokenReview, Binding, ...).
+  // False if it is answered from the request and nothing is stored (TokenReview, Binding, ...).
   bool persisted = true;
   // metadata.generation starts at 1 and counts changes of the spec (strategy.h does both).
   bool has_generation = false;
@@ -52,15 +52,15 @@ struct BuiltinResource {
   std::vector<std::string_view> categories;
   std::vector<std::string_view> verbs;  // sorted
   std::vector<BuiltinSubresource> subresources;
-  // The kind in which objects are stored; differs from `type` where one resource is served in several shapes: events of
-  // events.k8s.io are core events, autoscaling/v1 is autoscaling/v2. See convert.h.
+  // The kind in which objects are stored. Differs from `type` if one resource is served in several forms: events of events.k8s.io are core
+  // events, autoscaling/v1 is autoscaling/v2. See convert.h.
   const TypeInfo* stored_type = nullptr;
-  // What a real server stores, for storageVersionHash; empty where the resource has no such hash.
+  // The stored kind for storageVersionHash, as in a real server; empty if the resource has no such hash.
   std::string_view storage_group;
   std::string_view storage_version;
 
   bool HasSubresource(std::string_view name) const { return Subresource(name) != nullptr; }
-  // Null where there is none of that name.
+  // Returns null if there is none of that name.
   const BuiltinSubresource* Subresource(std::string_view name) const;
   bool HasVerb(std::string_view verb) const;
   // "apps/v1", "v1".
@@ -69,7 +69,7 @@ struct BuiltinResource {
 
 struct BuiltinGroup {
   std::string_view group;  // "" for core
-  int priority = 0;        // groupPriorityMinimum of its APIServices; higher stands first in discovery
+  int priority = 0;        // groupPriorityMinimum of its APIServices; higher comes first in discovery
   struct Version {
     std::string_view version;
     int priority = 0;  // versionPriority

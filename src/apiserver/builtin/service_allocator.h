@@ -1,7 +1,7 @@
 // Cluster addresses and node ports for services.
 //
-//   ServiceAllocator    which addresses and ports are taken
-//   ServiceAllocation   what one request took: given back unless the request succeeds
+//   ServiceAllocator    the allocated addresses and ports
+//   ServiceAllocation   the allocations of one request, released unless the request succeeds
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace kube::apiserver {
 
-// Addresses of one IPv4 network and ports of one range. Fresh ones are taken in turn, from behind the lowest part of the range on, which
-// stays free for those who ask for a certain one.
+// Addresses of one IPv4 network and ports of one range. Fresh ones are allocated in turn, starting above the lowest part of the range,
+// which is reserved for requests of a specific one.
 //
 // Thread safety: all functions may be called from any thread.
 class ServiceAllocator {
@@ -27,14 +27,14 @@ class ServiceAllocator {
     int last_port = 32767;
   };
   ServiceAllocator() : ServiceAllocator(Options{}) {}
-  // An unreadable network counts as the default one.
+  // An invalid network is replaced by the default one.
   explicit ServiceAllocator(Options options);
 
   const std::string& network() const { return options_.network; }
-  // True for an address inside the network.
+  // Whether this is an address of the network.
   bool Contains(const std::string& address) const;
 
-  // Empty, or 0, where all are taken.
+  // Returns empty, or 0, if all are allocated.
   std::string TakeAddress();
   int TakePort();
   // Errors: a text such as "provided IP is already allocated".
@@ -42,7 +42,7 @@ class ServiceAllocator {
   Result<void> ClaimPort(int port);
   void ReleaseAddress(const std::string& address);
   void ReleasePort(int port);
-  // Nothing is taken any more.
+  // Releases everything.
   void Clear() {
     MutexLock lock(mutex_);
     addresses_.clear();
@@ -52,7 +52,7 @@ class ServiceAllocator {
  private:
   Options options_;
   std::uint32_t base_ = 0;  // the network's address
-  std::uint32_t size_ = 0;  // addresses that may be given out: 1 .. size_
+  std::uint32_t size_ = 0;  // number of allocatable addresses: 1 .. size_
   Mutex mutex_;
   std::set<std::uint32_t> addresses_ KUBE_GUARDED_BY(mutex_);  // offsets into the network
   std::set<int> ports_ KUBE_GUARDED_BY(mutex_);
@@ -62,7 +62,7 @@ class ServiceAllocator {
   std::optional<std::uint32_t> OffsetOf(const std::string& address) const;
 };
 
-// What a request took and what it wants to give back. Destroyed without Commit, everything is as before.
+// The allocations and releases of one request. Without Commit, the destructor undoes them.
 //
 // Thread safety: one thread at a time.
 class ServiceAllocation {
@@ -77,10 +77,10 @@ class ServiceAllocation {
   int TakePort();
   Result<void> ClaimAddress(const std::string& address);
   Result<void> ClaimPort(int port);
-  // Given back by Commit.
+  // Released by Commit.
   void DropAddress(const std::string& address) { dropped_addresses_.push_back(address); }
   void DropPort(int port) { dropped_ports_.push_back(port); }
-  // The object is stored: what was taken stays taken.
+  // The object is stored: keeps the allocations.
   void Commit();
 
  private:

@@ -25,7 +25,7 @@ struct TableColumn {
 };
 using TableColumns = std::vector<TableColumn>;
 
-// Of any type; null is as a kind without columns of its own.
+// The columns of any type; null is treated like a kind without columns of its own.
 const TableColumns& ColumnsOf(const TypeInfo* type);
 
 // `object` is a struct of `type`.

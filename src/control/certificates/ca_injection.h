@@ -1,5 +1,5 @@
-// Which changes put a program's CA, or its whole webhooks, into an object that API servers read them from, and which repair the Service in
-// front of the program. No I/O.
+// Computes the changes that put a program's CA, or its complete webhooks, into the objects that API servers read, and that repair the
+// Service in front of the program. No I/O.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,10 @@ struct InjectionTarget {
   // What this program would install, without a CA. For a configuration its webhooks; those of other names are never touched. For a
   // CustomResourceDefinition one element, spec.conversion; for a Service one element, its spec.
   std::vector<Value> wanted{};
-  Value object{};  // without `wanted`, unless it is a Service: what is created if there is none. Null: it is never created
-  // What the program's certificates are for. A place that makes API servers call another host is another program's: it verifies that by
-  // another CA.
+  // What to create if the object does not exist, without `wanted` unless it is a Service. Null: it is never created.
+  Value object{};
+  // The hosts of the program's certificates. An entry that makes API servers call another host belongs to another program, which is
+  // verified by another CA.
   std::vector<std::string> hosts{};
   // A CustomResourceDefinition that the manager installs: the leader also restores its spec.conversion.
   bool managed = false;
@@ -44,20 +45,20 @@ InjectionTarget ServiceTarget(const Value& service);
 bool IsInjectedByOthers(const DynamicObject& object);
 
 struct InjectionPlan {
-  // Another program's: cert-manager injects, as the annotations say, or a Service has not the label of this program.
+  // Belongs to another program: its annotations say that cert-manager injects the CA, or a Service lacks this program's label.
   bool foreign = false;
-  // The CA certificates of each place of this program, PEM each. Empty: it has no place there.
+  // The CA certificates of each entry of this program, PEM each. Empty if it has no entry there.
   std::vector<std::vector<std::string>> trusted{};
-  std::vector<std::string> missing{};  // webhooks that are not in it, or that call another program
-  // What InjectionTarget::check says. Such a definition does not get the conversion.
+  std::vector<std::string> missing{};  // webhooks that are not in it, or call another program
+  // The result of InjectionTarget::check. A definition with an error does not get the conversion.
   std::optional<Error> problem{};
-  // A JSON patch with the object's resource version; empty: nothing is to be done.
+  // A JSON patch with the object's resource version; empty if nothing changes.
   Value patch = Value::Array();
 
   bool changes() const { return !patch.list().empty(); }
 };
 
-// `bundle`: PEM; empty: nothing is known yet that could be injected. `install`: also everything else that `wanted` says.
+// `bundle`: PEM; empty if there is nothing to inject yet. `install`: also applies everything else in `wanted`.
 InjectionPlan PlanInjection(const InjectionTarget& target, const DynamicObject& object, std::string_view bundle, bool install);
 // The object to create.
 DynamicObject NewObjectOf(const InjectionTarget& target, std::string_view bundle);

@@ -37,7 +37,7 @@ struct RetiredCa {
 struct CaState {
   static constexpr std::size_t kMostRetired = 8;
   static constexpr std::size_t kMostJson = std::size_t{256} << 10;
-  // Of one certificate and one key, PEM. Larger ones are not usable: with kMostRetired of them the JSON would not fit.
+  // Limit on one certificate and one key, PEM. Larger ones are not usable: with kMostRetired of them the JSON would not fit.
   static constexpr std::size_t kMostCertificate = std::size_t{12} << 10;
   static constexpr std::size_t kMostKey = std::size_t{8} << 10;
   static constexpr std::int64_t kMostRevision = std::int64_t{1} << 53;

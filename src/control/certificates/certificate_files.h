@@ -1,4 +1,4 @@
-// A server's certificate in files that somebody else replaces now and then: cert-manager, a mounted Secret.
+// A server's certificate in files that another program replaces at times: cert-manager, a mounted Secret.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ class CertificateFiles {
   CertificateFiles(std::string certificate_file, std::string key_file, std::shared_ptr<MetricsSink> metrics)
       : certificate_file_(std::move(certificate_file)), key_file_(std::move(key_file)), metrics_(std::move(metrics)) {}
 
-  // What is in the files; nothing where that is as it was. Errors: kConfig, naming the file. What was read with an error is read again.
+  // Returns the content of the files, or nullopt if it has not changed. Errors: kConfig, naming the file. Files that failed are read again.
   Result<std::optional<serve::HttpTlsOptions>> ReadIfChanged();
-  // It was not usable: count it, and offer it again.
+  // The content was not usable: count that, and return it again.
   void Refused();
 
  private:
@@ -31,7 +31,7 @@ class CertificateFiles {
   std::string certificate_, key_;
 };
 
-// For a server that nobody gave a certificate: valid for a year, made anew at each start. Clients cannot verify it.
+// A self-signed certificate for a server without one: valid for a year, new at each start. Clients cannot verify it.
 Result<serve::HttpTlsOptions> SelfSignedCertificate();
 
 }  // namespace kube::internal

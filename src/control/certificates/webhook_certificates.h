@@ -1,9 +1,8 @@
-// WebhookCertificates: the part of CaKeeper that reads and writes. Keeps the Secret of the CA, the certificate of this replica, and the CA
-// in the objects that API servers read it from.
+// WebhookCertificates: the part of CaKeeper with I/O. Maintains the Secret of the CA, the certificate of this replica, and the CA in the
+// objects from which API servers read it.
 //
-// One thread does everything, in passes: it reads the objects, then the Secret, and writes what follows from that, always with a resource
-// version. In this order a CA is never taken out of an object by a replica that has not read of it yet. Watches by name only say that a
-// pass is due.
+// A single thread works in passes: it reads the objects, then the Secret, and writes what follows from them, always with a resource
+// version. In this order, a replica that has not read of a CA yet never removes it from an object. Watches by name only trigger a pass.
 #pragma once
 
 #include <functional>
@@ -27,7 +26,7 @@
 
 namespace kube::internal {
 
-// Thread safety: Run once, by one thread; the rest from any.
+// Thread safety: Run once, on one thread; everything else from any thread.
 class WebhookCertificates {
  public:
   struct Parts {
@@ -41,24 +40,24 @@ class WebhookCertificates {
     std::shared_ptr<MetricsSink> metrics{};
     std::shared_ptr<Clock> clock{};
     std::function<bool()> leads{};
-    // A new certificate. Errors end Run.
+    // Called with a new certificate. Errors end Run.
     std::function<Result<void>(const serve::HttpTlsOptions&)> use{};
     EventRecorder events{};
   };
 
   explicit WebhookCertificates(Parts parts);
 
-  // Until the context stops. Errors: those of Parts::use, and of OpenSSL; kInvalid if the program does not convert all versions of a
-  // definition, as it is read first.
+  // Runs until the context stops. Errors: those of Parts::use, and of OpenSSL; kInvalid if the program does not convert all versions of a
+  // definition when that is first read.
   Result<void> Run(const Context& ctx);
-  // Waits until there is a certificate and its CA has been written wherever that is possible now. Returns the CA, for further objects.
+  // Waits until there is a certificate and its CA has been written wherever that is possible now. Returns the CA for further objects.
   Result<std::string> Await(const Context& ctx) const;
-  // Something changed that no watch shows: this replica leads now.
+  // Triggers a pass for a change that no watch reports: this replica is now the leader.
   void Wake();
-  // Whether API servers that are told of this program's webhooks trust this replica; else why not. What is not there refuses nothing: a
-  // replica is ready before its configurations exist, because a Service must have endpoints before a configuration may name it.
+  // Whether API servers that call this program's webhooks trust this replica; if not, the reason. Missing objects do not count: a replica
+  // is ready before its configurations exist, because a Service must have endpoints before a configuration may name it.
   Result<void> Ready() const;
-  // Which objects are missing, or have not all of this program.
+  // The objects that are missing or incomplete.
   std::string Note() const;
   // For the debug page. No keys.
   Value Report() const;
@@ -73,7 +72,7 @@ class WebhookCertificates {
     bool refused = false;  // this program may not read it
     std::optional<DynamicObject> object{};
     std::optional<Clock::WallTime> absent_since{};
-    bool told = false;  // that it is absent
+    bool told = false;  // its absence was logged
   };
   // When the next pass is due.
   struct Outcome {
@@ -90,7 +89,7 @@ class WebhookCertificates {
   void UpdateTrust();
   // An event, if an object has been missing for a while.
   void ReportMissing(Outcome& outcome);
-  // Every certificate that is in all places of this program.
+  // The certificates that are in all places of this program.
   std::optional<std::vector<std::string>> TrustedEverywhere() const;
   void Publish();
   void Problem(const std::string& where, const Error& error);
@@ -102,7 +101,7 @@ class WebhookCertificates {
   Clock::WallTime now() const { return parts_.clock->WallNow(); }
 
   const Parts parts_;
-  // Of the thread of Run.
+  // For the thread of Run.
   CaKeeper keeper_;
   TrustLog trust_;
   std::optional<WebhookLeaf> leaf_;
@@ -111,7 +110,7 @@ class WebhookCertificates {
   std::string secret_uid_;
   std::map<std::string, std::string> problems_;
 
-  // What others may ask for.
+  // Read by other threads.
   struct Status {
     std::optional<serve::CertificateInfo> leaf{}, ca{};
     std::string phase{}, secret_problem{};

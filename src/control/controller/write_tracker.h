@@ -1,5 +1,5 @@
-// WriteTracker: what reconcilers wrote and caches have not shown yet, and who has to wait for it. kube/control/cached_client.h says what
-// is promised.
+// WriteTracker: writes of reconcilers that caches have not shown yet, and the reads and keys that wait for them.
+// kube/control/cached_client.h defines the guarantees.
 #pragma once
 
 #include <atomic>
@@ -29,14 +29,14 @@
 
 namespace kube::internal {
 
-// Whose writes: a key of a controller. Without a controller: all that is written outside of reconcilers.
+// The writer: a key of a controller. Without a controller: all writes outside of reconcilers.
 struct Writer {
   String controller{};
   ObjectKey key{};
   friend bool operator==(const Writer&, const Writer&) = default;
 };
 
-// Thread safety: all functions from any thread; HoldBack for one writer on one at a time.
+// Thread safety: all functions from any thread; HoldBack for one writer on one thread at a time.
 // Lifetime: shared by clients, controllers and the contexts of reconcilers; may outlive the factory.
 class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
  public:
@@ -49,18 +49,18 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   WriteTracker(const Client& client, std::shared_ptr<InformerFactory> informers, Options options);
   ~WriteTracker();
 
-  // A child of `ctx` whose writes are this writer's, and whose cached reads see them.
+  // A child of `ctx` whose writes belong to this writer, and whose cached reads see them.
   Context Scope(const Context& ctx, const String& controller, const ObjectKey& key);
-  // The context itself where its writes are recorded already; else as nobody's.
+  // The context itself if its writes are recorded already; otherwise one that records them without a writer.
   Context Observed(const Context& ctx);
 
-  // Whether caches have yet to see what the writer wrote. Then `resume` is called once, when they have or the time is over: on any thread.
-  // Call it again at that time.
+  // Whether caches have yet to see the writer's writes. If so, `resume` is called once, on any thread, when they have or the wait has timed
+  // out. Call HoldBack again then.
   bool HoldBack(const String& controller, const ObjectKey& key, const std::shared_ptr<Clock>& clock, std::function<void()> resume);
-  // Nobody is called back for this controller any more, and its writes are forgotten. A call may be running.
+  // Ends callbacks for this controller and drops its writes. A callback may still be running.
   void Forget(const String& controller);
 
-  // Wait, before that informer is read. Errors: the context's.
+  // Waits before a read from that informer. Errors: the context's.
   Result<void> BeforeGet(const Context& ctx, InformerCore& informer, const ObjectKey& key);
   Result<void> BeforeList(const Context& ctx, InformerCore& informer, std::string_view ns);
 
@@ -79,7 +79,7 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
     std::size_t operator()(const Object& object) const;
   };
   struct Record {
-    std::uint64_t id = 0;  // grows with each change of it
+    std::uint64_t id = 0;  // increases with each change of the record
     Writer writer{};
     Object object{};
     Awaited awaited{};
@@ -91,9 +91,9 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   void Wrote(const Writer& writer, const ObservedWrite& write);
   bool SameServer(const ClientCore& other) const;
   Awaited For(const Record& record, const InformerCore& informer) const;
-  // The informers that hold, or should hold, such an object.
+  // The informers that have, or should have, such an object.
   std::vector<std::shared_ptr<InformerHandle>> Covering(const Object& object) const;
-  enum class Sight { kUnseen, kSeen, kUnknown };  // unknown: all that are complete have seen it, but one is not complete
+  enum class Sight { kUnseen, kSeen, kUnknown };  // kUnknown: all synced informers have seen it, but one has not synced
   Sight Look(const Record& record) const;
   void Insert(Record record);
   void Erase(const Records& records);
@@ -111,7 +111,7 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   const Options options_;
 
   mutable Mutex mu_;
-  std::map<std::uint64_t, Record> records_ KUBE_GUARDED_BY(mu_);  // by id, so the oldest first
+  std::map<std::uint64_t, Record> records_ KUBE_GUARDED_BY(mu_);  // by id: oldest first
   std::unordered_map<Writer, std::set<std::uint64_t>, Hash> by_writer_ KUBE_GUARDED_BY(mu_);
   std::unordered_map<Object, std::set<std::uint64_t>, Hash> by_object_ KUBE_GUARDED_BY(mu_);
   std::unordered_map<Writer, std::shared_ptr<Hold>, Hash> holds_ KUBE_GUARDED_BY(mu_);

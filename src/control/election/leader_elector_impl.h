@@ -20,7 +20,7 @@ namespace kube::internal {
 
 class ElectorImpl {
  public:
-  // Requires: the options were checked, and the identity is set.
+  // Requires: checked options with an identity.
   ElectorImpl(std::unique_ptr<LeaseLock> lock, LeaderElectionOptions options, LeaderCallbacks callbacks);
   ElectorImpl(const ElectorImpl&) = delete;
   ElectorImpl& operator=(const ElectorImpl&) = delete;
@@ -34,24 +34,24 @@ class ElectorImpl {
 
   // ---- For tests: one step of the algorithm ----
   enum class Attempt : std::uint8_t {
-    kHeld,     // the lease is ours, and its end was moved
+    kHeld,     // ours, and renewed
     kRefused,  // not now
-    kLost,     // it was ours, and is somebody else's
+    kLost,     // was ours, but another replica holds it
   };
-  // `renewing`: while leading, where nothing is ever taken over.
+  // `renewing`: while leading, when a lease of another holder is never acquired.
   Attempt TryAcquireOrRenew(const Context& ctx, bool renewing);
   bool Release();
   void SetObservedForTest(const LeaderRecord& record, Clock::TimePoint when, std::shared_ptr<Clock> clock);
   LeaderRecord observed() const;
-  // The time since boot, suspend included. Before Run.
+  // The time since boot, including suspend. Call it before Run.
   void SetUptimeForTest(LeaseTime::Uptime uptime) { uptime_ = std::move(uptime); }
-  // Called before each pause with its end. Not while Run runs.
+  // Called before each pause with its end. Do not set it during Run.
   void SetBeforeSleepForTest(std::function<void(Clock::TimePoint)> hook) { before_sleep_ = std::move(hook); }
 
  private:
   enum class End : std::uint8_t { kStopped, kLost };
 
-  // What on_started_leading runs in.
+  // The state of one on_started_leading call.
   struct Work {
     explicit Work(std::pair<Context, CancelSource> lead) : ctx(std::move(lead.first)), cancel(std::move(lead.second)) {}
     const Context ctx;
@@ -59,11 +59,11 @@ class ElectorImpl {
     Mutex mu;
     bool done KUBE_GUARDED_BY(mu) = false;
     std::function<void()> on_done KUBE_GUARDED_BY(mu);
-    Timer limit;  // stops ctx when the lease may be somebody else's
+    Timer limit;  // stops ctx when another replica may lead
     Thread thread;
   };
   class NewLeaderThread;
-  class Permit;  // of what is done as the leader
+  class Permit;  // the permit of the leader's writes
 
   // When a renewal was sent, by all clocks.
   struct Sent {
@@ -71,14 +71,14 @@ class ElectorImpl {
     LeaseTime::Moment moment;
   };
   Sent SentNow() const;
-  // Whether this replica surely leads as far as time is concerned: kWithin.
+  // Whether this replica certainly leads according to the clocks: kWithin.
   LeaseTime::Verdict Judge() const KUBE_REQUIRES(mu_);
 
   Result<void> RunOnce(const Context& ctx, std::unique_ptr<Work>& work);
   bool Acquire(const Context& ctx);
-  // Renews until `ctx` stops or the lease is lost; at once, or after a period.
+  // Renews until `ctx` stops or the lease is lost; the first time at once, or after a period.
   End Renew(const Context& ctx, Work& work, bool at_once);
-  // One round: until one attempt succeeds, for renew_deadline at most.
+  // One round: retries until an attempt succeeds, for at most renew_deadline.
   Attempt RenewRound(const Context& ctx);
   End Drain(Work& work);
   void ExtendLimit(Work& work);
@@ -98,19 +98,19 @@ class ElectorImpl {
   const std::unique_ptr<LeaseLock> lock_;
   const LeaderElectionOptions options_;
   const LeaderCallbacks callbacks_;
-  const std::string what_;  // of the lock, for logs
+  const std::string what_;  // name of the lock, for logs
   const std::chrono::nanoseconds call_timeout_;
-  const std::chrono::nanoseconds lead_limit_;  // how long after a renewal was sent this replica may lead
-  const std::chrono::nanoseconds slack_;       // how far the time of day may be set back meanwhile
+  const std::chrono::nanoseconds lead_limit_;  // how long this replica may lead after sending a renewal
+  const std::chrono::nanoseconds slack_;       // how far the wall clock may be set back meanwhile
   std::function<void(Clock::TimePoint)> before_sleep_;
   LeaseTime::Uptime uptime_;
   std::atomic<bool> running_{false};
 
-  // Of Run's thread.
+  // For Run's thread only.
   std::string reported_leader_;
   std::unique_ptr<NewLeaderThread> new_leader_;
   std::string last_error_;
-  bool write_in_doubt_ = false;  // the last write got no answer: the server may have taken it
+  bool write_in_doubt_ = false;  // the last write got no response and may have succeeded
 
   mutable Mutex mu_;
   std::shared_ptr<Clock> clock_ KUBE_GUARDED_BY(mu_);
@@ -118,14 +118,14 @@ class ElectorImpl {
   LeaderRecord observed_ KUBE_GUARDED_BY(mu_);
   Clock::TimePoint observed_at_ KUBE_GUARDED_BY(mu_){};
   bool leads_ KUBE_GUARDED_BY(mu_) = false;
-  Clock::TimePoint lead_until_ KUBE_GUARDED_BY(mu_){};   // by a clock that does not count suspend; for timers
+  Clock::TimePoint lead_until_ KUBE_GUARDED_BY(mu_){};   // by a clock that excludes suspend; for timers
   LeaseTime::Moment sent_ KUBE_GUARDED_BY(mu_){};        // the last renewal
-  std::shared_ptr<Permit> permit_ KUBE_GUARDED_BY(mu_);  // of the time as leader, where there is one
+  std::shared_ptr<Permit> permit_ KUBE_GUARDED_BY(mu_);  // while leading
 };
 
 // Errors: kInvalid, naming the field.
 Result<void> CheckOptions(const LeaderElectionOptions& options, const LeaderCallbacks& callbacks);
-// The lock in a Lease, by a client of its own where the options say so.
+// The lock on a Lease, with its own client if the options require it.
 Result<std::unique_ptr<LeaseLock>> MakeLeaseLock(const Client& client, const LeaderElectionOptions& options);
 
 }  // namespace kube::internal

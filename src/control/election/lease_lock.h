@@ -1,4 +1,4 @@
-// LeaseLock: the record that replicas agree by, and where it is kept.
+// LeaseLock: the leader election record, and where it is stored.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ LeaderRecord FromLeaseSpec(const coordination::v1::LeaseSpec& spec);
 // Changes nothing else of the spec.
 void ToLeaseSpec(const LeaderRecord& record, coordination::v1::LeaseSpec& spec);
 
-// Thread safety: one thread at a time. Errors: as the client's; IsNotFound where there is no record yet.
+// Thread safety: one thread at a time. Errors: as the client's; IsNotFound if there is no record yet.
 class LeaseLock {
  public:
   LeaseLock() = default;
@@ -37,13 +37,13 @@ class LeaseLock {
   virtual ~LeaseLock() = default;
   virtual Result<LeaderRecord> Get(const Context& ctx) = 0;
   virtual Result<void> Create(const Context& ctx, const LeaderRecord& record) = 0;
-  // Fails with IsConflict where the record is not the one that the last call saw; kInvalid where no call has seen one.
+  // Fails with IsConflict if the record is not the one that the last call saw, and with kInvalid if no call has seen one.
   virtual Result<void> Update(const Context& ctx, const LeaderRecord& record) = 0;
   virtual void RecordEvent(std::string_view action, const std::string& note) = 0;
   virtual std::string Describe() const = 0;  // "default/web"
 };
 
-// In a Lease of the server.
+// Stores the record in a Lease.
 class ResourceLeaseLock final : public LeaseLock {
  public:
   ResourceLeaseLock(Client client, ObjectKey key, std::map<std::string, std::string> labels, EventRecorder events)

@@ -1,4 +1,4 @@
-// What tests of leader election share: a lease in memory with faults, and replicas on a clock that stands still until all of them sleep.
+// Shared by tests of leader election: an in-memory lease with faults, and replicas on a clock that advances only while all of them sleep.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -36,13 +36,13 @@ inline Error ApiError(int code, std::string reason, std::string message = "scrip
 }
 inline Error Conflict() { return ApiError(409, "Conflict"); }
 
-// The lease, as the server has it. Thread safety: all functions from any thread.
+// The lease as the server has it. Thread safety: all functions may be called from any thread.
 class FakeLease {
  public:
   enum class Fault : std::uint8_t {
     kFail,      // an error, nothing happens
-    kHang,      // no answer until the caller gives up
-    kNoAnswer,  // it happens, and then there is no answer until the caller gives up
+    kHang,      // no response until the caller stops waiting
+    kNoAnswer,  // takes effect, but there is no response until the caller stops waiting
   };
 
   void Put(LeaderRecord record) {
@@ -112,7 +112,7 @@ class FakeLease {
 class FakeLock final : public LeaseLock {
  public:
   FakeLock(std::shared_ptr<FakeLease> lease, std::string who) : lease_(std::move(lease)), who_(std::move(who)) {}
-  // Called with the moment at which a call that hangs is given up.
+  // Called with the time at which a hanging call is abandoned.
   std::function<void(Clock::TimePoint)> on_hang;
 
   Result<LeaderRecord> Get(const Context& ctx) override {
@@ -140,7 +140,7 @@ class FakeLock final : public LeaseLock {
       if (seen_ != lease.version_) return Conflict();
       lease.record_ = record;
       const int version = ++lease.version_;
-      // Where the answer is lost, the caller does not know the new version.
+      // If the response is lost, the caller does not learn the new version.
       if (!losing_) seen_ = version;
       return {};
     });
@@ -237,7 +237,7 @@ class Election {
       MutexLock lock(election_.mu);
       return said_;
     }
-    // What on_started_leading does after its context stopped, before it returns.
+    // What on_started_leading does between the stop of its context and its return.
     void OnWorkEnd(std::function<void()> hook) {
       MutexLock lock(election_.mu);
       on_work_end_ = std::move(hook);
@@ -280,9 +280,9 @@ class Election {
         work_stopped_at_ = election_.clock->Now();
         election_.changed.NotifyAll();
       });
-      Say("started");  // from here on a stop is noticed in the moment it happens
+      Say("started");  // a stop is noticed immediately from here on
       lead.WaitUntilStopped();
-      // This thread may wake up before the stop was noted; without its registration it would never be.
+      // This thread may wake up before the stop was recorded; without its registration it never would be.
       EXPECT_TRUE(WaitBounded(election_.mu, election_.changed, [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return !!work_stopped_at_; }));
       std::function<void()> hook;
       {
@@ -309,12 +309,13 @@ class Election {
 
   const std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
   const std::shared_ptr<FakeLease> lease = std::make_shared<FakeLease>();
-  std::atomic<std::chrono::nanoseconds> slept{std::chrono::nanoseconds(0)};  // how long the machine was suspended: `clock` stood still then
-  std::map<std::string, Clock::Duration> skews;                              // of the time of day of a replica; before it is started
+  // How long the machine was suspended, during which `clock` stood still.
+  std::atomic<std::chrono::nanoseconds> slept{std::chrono::nanoseconds(0)};
+  std::map<std::string, Clock::Duration> skews;  // offsets of the replicas' wall clocks; set before they start
   Mutex mu;
   CondVar changed;
   ~Election() {
-    while (!replicas_.empty()) replicas_.pop_back();  // those that are still running give up
+    while (!replicas_.empty()) replicas_.pop_back();  // stops those that are still running
   }
 
   std::shared_ptr<Clock> ClockOf(const std::string& who) const {
@@ -327,7 +328,7 @@ class Election {
     EXPECT_TRUE(Settle());
     return *replicas_.back();
   }
-  // Until all replicas sleep, hang or have ended.
+  // Waits until all replicas sleep, hang or have ended.
   bool Settle() KUBE_NO_THREAD_SAFETY_ANALYSIS {
     return Pump([this]() KUBE_NO_THREAD_SAFETY_ANALYSIS {
       for (const auto& replica : replicas_) {
@@ -336,7 +337,7 @@ class Election {
       return true;
     });
   }
-  // Moves time, from one moment at which something happens to the next.
+  // Advances time from one event to the next.
   bool Advance(Clock::Duration by) KUBE_NO_THREAD_SAFETY_ANALYSIS {
     const Clock::TimePoint end = clock->Now() + std::chrono::duration_cast<Clock::TimePoint::duration>(by);
     for (;;) {
@@ -355,7 +356,7 @@ class Election {
       if (next >= end) return Settle();
     }
   }
-  // `moves`: time goes on meanwhile.
+  // `moves`: time advances meanwhile.
   bool WaitForEnd(const Replica& replica, bool moves = false) KUBE_NO_THREAD_SAFETY_ANALYSIS {
     return Pump([&]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return replica.result_.has_value(); }, moves);
   }
@@ -364,7 +365,7 @@ class Election {
   }
 
  private:
-  // Timers that were due when they were added run with the next Advance.
+  // Timers that were due when they were added run at the next Advance.
   bool Pump(const std::function<bool()>& done, bool moves = false) KUBE_NO_THREAD_SAFETY_ANALYSIS {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     for (;;) {

@@ -53,7 +53,7 @@ class EventWriter final : public EventBackend {
   const std::unique_ptr<EventSink> sink_;
   const std::pair<Context, CancelSource> requests_;  // stops when the shutdown takes too long
 
-  // Of the thread alone.
+  // Used by the thread only.
   EventCorrelator correlator_;
   std::multimap<Clock::TimePoint, Write> waiting_;
   Clock::TimePoint next_refresh_;

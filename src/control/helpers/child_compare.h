@@ -1,4 +1,4 @@
-// What a desired-state pass asks of an object: does the server still have what we want, all of it, and is it still ours?
+// How a desired-state pass checks a child: whether the server still has everything we want, and whether it is still ours.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@
 namespace kube::internal {
 
 struct Drift {
-  // One line for each field: "spec.replicas: 5 instead of 3". Values of Secrets are not shown.
+  // One line per field: "spec.replicas: 5 instead of 3". Values of Secrets are not shown.
   std::vector<std::string> reasons{};
-  // Of the paths and of what the server has there: equal for the same drift, in every pass of one process.
+  // A hash of the paths and the live values: equal for the same drift in every pass of one process.
   std::uint64_t fingerprint = 0;
 
   bool empty() const { return reasons.empty(); }
 };
 
-// The entry of managedFields for the object itself, not for a subresource. Null where there is none. Belongs to `entries`.
+// The managedFields entry for the object itself, not for a subresource. Null if there is none. Points into `entries`.
 const Value* FindFieldsOf(const Value& entries, std::string_view manager, std::string_view operation);
 
-// Compares in one direction only: what the server has in addition (defaults, fields of others) is no drift. `wanted` is an apply
-// configuration, `live` the object as the server has it, `type` the table of the kind or null.
+// Compares in one direction only: additional live fields (defaults, fields of others) are not drift. `wanted` is an apply configuration,
+// `live` the object on the server, `type` the table of the kind or null.
 //
-// Where `live` carries managedFields, each wanted field must also be one that `manager` applied, or created, and still owns. That finds
-// what values cannot tell: an addition of somebody else inside of a list that is replaced as a whole, and which members are the keys of a
-// list where there is no table. Cost: one pass over `wanted`.
+// If `live` has managedFields, `manager` must also have applied or created each wanted field, and still own it. That detects what values
+// cannot show: additions of other managers to atomic lists, and which members are the keys of a list without a table. Cost: one pass over
+// `wanted`.
 Drift FindDrift(const TypeInfo* type, const Value& wanted, const Value& live, std::string_view manager);
 
-// Stable over processes: the annotation holds it.
+// Stable across processes: the annotation stores it.
 std::uint64_t HashText(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325U);
 
 }  // namespace kube::internal

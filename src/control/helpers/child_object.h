@@ -1,4 +1,4 @@
-// A wanted child on its way to the server: what is applied, whose it is, what was applied before.
+// A wanted child on its way to the server: what to apply, its owner, and what was applied before.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace kube::internal {
 
-// Who wants children, and how they are marked.
+// The owner of children, and their marks.
 struct ChildOwner {
   meta::v1::ObjectMeta metadata{};
   Gvk gvk{};
@@ -33,49 +33,51 @@ struct ChildOwner {
   ChildOwner(meta::v1::ObjectMeta owner, Gvk owner_gvk, const DesiredStateOptions& options);
   // Whether an object in this namespace, or in none, cannot have an owner reference to this owner.
   bool IsElsewhere(const String& ns) const { return !metadata.namespace_.empty() && ns != metadata.namespace_; }
-  // The labels of children of this owner and set: of those that refer to their owner, and of those elsewhere.
+  // The labels of children of this owner and set: of those with an owner reference, and of those elsewhere.
   Map<String> Marks() const;
   Map<String> MarksElsewhere() const;
   std::string ProofFor(const GroupKind& kind, const ObjectKey& key) const;
 };
 
-// What to apply, complete with marks, controller and hash. A child elsewhere has no controller: its marks prove whose it is. Errors:
-// kInvalid: no name, a controller that is another one, a child elsewhere unless `anywhere` allows it.
+// Returns what to apply, complete with marks, controller and hash. A child elsewhere has no controller: its marks prove its owner. Errors:
+// kInvalid for a child without a name, with another controller, or elsewhere unless `anywhere` allows it.
 struct PreparedChild {
   DynamicObject body{};
   std::string hash{};
 };
 Result<PreparedChild> PrepareChild(const ChildOwner& owner, const DynamicObject& wanted, bool namespaced, bool anywhere);
 
-// Whose an existing object is.
+// The owner of an existing object.
 struct Ownership {
   enum class Kind {
-    kOurs,     // of this owner and set; also if the controller reference or the set's label was removed. Elsewhere: the proof is valid
-    kNobodys,  // without a controller
+    // A child of this owner and set, even if the controller reference or the set's label was removed. Elsewhere: the proof is valid.
+    kOurs,
+    kNobodys,  // has no controller
     kForeign,
   };
   Kind kind = Kind::kForeign;
-  std::string message{};  // for all but kOurs: why it is left alone
+  std::string message{};  // for all but kOurs: why it is not changed
 };
 Ownership OwnershipOf(const ChildOwner& owner, const GroupKind& kind, const meta::v1::ObjectMeta& metadata);
-// Whether pruning may delete it: the marks and the controller, or the proof, say that it is a child of this owner and set.
+// Whether pruning may delete it: the marks and the controller, or the proof, show that it is a child of this owner and set.
 bool IsMarkedChild(const ChildOwner& owner, const GroupKind& kind, const meta::v1::ObjectMeta& metadata);
 
-// Whether the object has all that is wanted; a changed or missing hash counts as drift.
+// Whether the object has everything wanted; a changed or missing hash counts as drift.
 Drift CompareChild(const ChildOwner& owner, const TypeInfo* type, const PreparedChild& wanted, const DynamicObject& live);
 
-// A child is made by POST, so that its fields are ours as those of an update; what an apply no longer names would stay. These are its
-// managedFields without that: its entry is one of an apply now, or gone where there is one already. Nothing where there is no such entry.
+// A child is created by POST, so its fields are owned as by an update, and an apply would not remove fields that are no longer wanted.
+// Returns its managedFields with that entry turned into one of an apply, or without it if there is one already; nullopt if there is no such
+// entry.
 std::optional<Value> FieldsAsApplied(const ChildOwner& owner, const DynamicObject& live);
 
-// What is different between the two for a person: without what the server keeps for itself and without our own marks' hash.
+// The difference for users: without server-managed fields and without the hash in our marks.
 std::vector<Difference> DiffChild(const ChildOwner& owner, const TypeInfo* type, const DynamicObject& before, const DynamicObject& after);
 
-// What the server made of an apply where that is not what was asked for: by the object's UID. For the whole process, bounded.
-// Thread safety: from many threads.
+// What the server made of an apply if it differs from what was applied, by the object's UID. For the whole process, bounded. Thread safety:
+// any thread.
 bool IsAcceptedDrift(const String& uid, const PreparedChild& wanted, const Drift& drift);
 void AcceptDrift(const String& uid, const PreparedChild& wanted, const Drift& drift);
-// For tests: as in a process that has just started.
+// For tests: resets it, as in a new process.
 void ForgetAcceptedDrift();
 
 }  // namespace kube::internal

@@ -33,7 +33,7 @@ class RequestCount {
     }
     if (act) act();
   }
-  // What somebody else does just before the next request of that method is sent.
+  // Simulates another client that acts just before the next request of that method.
   void Before(std::string method, std::function<void()> act) {
     MutexLock lock(mu_);
     act_before_ = std::move(method);

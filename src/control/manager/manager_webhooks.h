@@ -1,4 +1,4 @@
-// ManagerWebhooks: the webhooks of a manager: their port, their certificate, and the objects that tell API servers of them.
+// ManagerWebhooks: the webhooks of a manager: their port, their certificate, and the objects that register them with API servers.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@
 
 namespace kube::internal {
 
-// Thread safety: Add before all others; Start and Stop once, by one thread; the rest from any.
+// Thread safety: call Add before everything else; Start and Stop once, on one thread; everything else from any thread.
 class ManagerWebhooks {
  public:
   struct Parts {
@@ -39,7 +39,7 @@ class ManagerWebhooks {
     std::shared_ptr<MetricsRegistry> metrics{};
     std::shared_ptr<Clock> clock{};
     std::function<bool()> leads{};        // may change shared objects
-    std::function<void(Error)> failed{};  // the manager has to end
+    std::function<void(Error)> failed{};  // the manager must stop
   };
 
   explicit ManagerWebhooks(Parts parts);
@@ -47,14 +47,14 @@ class ManagerWebhooks {
 
   // Errors: kInvalid for a name or a path that is taken, and the spec's own.
   Result<void> Add(WebhookSpec spec);
-  // Conversion of the kind's CustomResourceDefinition: its stanza is installed with WebhookOptions::install, or with the definition if the
-  // manager installs that, and gets the CA. Errors: kInvalid for a kind that has one already, and the spec's own.
+  // The conversion of a kind's CustomResourceDefinition. Its stanza is installed with WebhookOptions::install, or with the definition if
+  // the manager installs that, and gets the CA. Errors: kInvalid for a kind that has a conversion already, and the spec's own.
   Result<void> Add(ConversionSpec spec);
   bool empty() const { return specs_.empty() && conversions_.empty(); }
 
   std::vector<AccessNeed> needs() const;
-  // Documents in YAML: the configurations, the Service, and the definitions that this converts: whole ones of those that the manager
-  // installs, else the name and spec.conversion.
+  // The YAML documents: the configurations, the Service, and the definitions that this converts: complete ones if the manager installs
+  // them, otherwise the name and spec.conversion.
   std::string Manifests(const RbacOptions& names, const ManagerCrds& crds) const;
 
   // Whether this serves the conversion of the definition: "networks.example.com".
@@ -66,22 +66,22 @@ class ManagerWebhooks {
 
   // Errors: kInvalid for options that cannot work.
   Result<void> Check() const;
-  // Starts to serve in the background, as soon as there is a certificate. With certificate files: before it returns. `managed`: whether
-  // the manager installs the definition of this name. Errors: kConfig for files, kTransport for the port. Requires: Check.
+  // Starts to serve in the background once there is a certificate. With certificate files: before it returns. `managed`: whether the
+  // manager installs the definition of this name. Errors: kConfig for files, kTransport for the port. Requires: Check.
   Result<void> Start(const Context& ctx, const std::function<bool(std::string_view crd)>& managed);
-  // Waits until it serves. Returns the CA for definitions that are installed from now on; empty if something else writes it.
+  // Waits until it serves. Returns the CA for definitions that are installed from now on; empty if another tool writes it.
   Result<std::string> Await(const Context& ctx) const;
   void Wake();
-  // From now on each answer ends its connection, and this replica is not ready. From any thread, quick.
+  // From now on each answer closes its connection, and this replica is not ready. Does not block; any thread.
   void BeginShutdown();
-  // Ends the port, after shutdown_delay since BeginShutdown, when the calls under way are answered.
+  // Closes the port shutdown_delay after BeginShutdown, once running calls are answered.
   void Stop();
 
   Result<void> Ready() const;
-  // What is missing although it is ready.
+  // What is missing although the replica is ready.
   std::string Note() const;
   std::uint16_t port() const { return port_; }
-  // For the debug page. Null: there are no webhooks.
+  // For the debug page. Null if there are no webhooks.
   Value Report() const;
 
  private:
@@ -90,7 +90,7 @@ class ManagerWebhooks {
   std::string Namespace() const;
   const ConversionSpec* ConversionOf(std::string_view crd) const;
   WebhookConfigurationOptions Placed(std::string ns) const;
-  // Of all webhooks and conversions.
+  // The endpoints of all webhooks and conversions.
   Result<std::vector<WebhookEndpoint>> Endpoints() const;
   Result<std::vector<InjectionTarget>> Targets(const std::string& ns) const;
   std::vector<std::string> Hosts(const std::string& ns) const;
@@ -109,10 +109,10 @@ class ManagerWebhooks {
   std::atomic<std::uint16_t> port_ = 0;
   mutable Mutex mu_;
   std::unique_ptr<WebhookServer> server_ KUBE_GUARDED_BY(mu_);
-  std::optional<Clock::TimePoint> answers_until_ KUBE_GUARDED_BY(mu_);  // set: it stops
+  std::optional<Clock::TimePoint> answers_until_ KUBE_GUARDED_BY(mu_);  // set while stopping
   std::optional<serve::CertificateInfo> from_files_ KUBE_GUARDED_BY(mu_);
   std::optional<CertificateFiles> files_;
-  std::unique_ptr<WebhookCertificates> certificates_ KUBE_GUARDED_BY(mu_);  // once there, it stays
+  std::unique_ptr<WebhookCertificates> certificates_ KUBE_GUARDED_BY(mu_);  // never reset once set
   EventRecorder events_;
   std::optional<CancelSource> stop_;
   Thread thread_;

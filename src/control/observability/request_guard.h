@@ -1,5 +1,5 @@
-// Who may read /metrics: the bearer token of a request is shown to the API server (TokenReview), and the user behind it has to be allowed
-// the method on the path (SubjectAccessReview), as with controller-runtime's filter.
+// Protects /metrics, like controller-runtime's filter: checks the bearer token of a request (TokenReview), and that its user may use the
+// method on the path (SubjectAccessReview).
 #pragma once
 
 #include <atomic>
@@ -35,16 +35,16 @@ struct RequestGuardOptions {
   std::shared_ptr<Clock> clock = Clock::Real();
 };
 
-// Thread safety: all functions from any thread.
-// Lifetime: the destructor ends reviews that run; requests that wait get a 503.
-// Cost: one thread, and two requests to the server for what is not remembered. They have a rate limit of their own, as large as the
-// client's. Abuse: users and refusals are remembered apart, so that made-up tokens displace no user. Peers take turns, each may wait
-//   with a few requests, and cause a few reviews that end with a refusal in a second. A token that was good a while ago goes first. Among
-//   the requests of one peer, which may be many clients behind one address, those of connections that were allowed something go first, then
-//   those with fewest refusals: a client that makes up tokens waits behind all others.
+// Thread safety: all functions may be called from any thread.
+// Lifetime: the destructor ends running reviews; waiting requests get a 503.
+// Cost: one thread, and two requests to the API server for what is not cached. They have their own rate limit, as large as the client's.
+// Abuse: users and refusals are cached separately, so that made-up tokens displace no user. Peers take turns. Each may have a few waiting
+// requests, and cause a few refused reviews per second. A token that was valid recently goes first. Among the requests of one peer, which
+// may be many clients behind one address, those of connections that had a request allowed go first, then those with the fewest refusals: a
+// client that makes up tokens waits behind all others.
 class RequestGuard {
  public:
-  // Answers a request that may be answered.
+  // Serves an allowed request.
   using Handler = std::function<void(const std::shared_ptr<serve::HttpExchange>&)>;
 
   RequestGuard(Client client, RequestGuardOptions options = {});
@@ -52,7 +52,7 @@ class RequestGuard {
   RequestGuard(const RequestGuard&) = delete;
   RequestGuard& operator=(const RequestGuard&) = delete;
 
-  // Does not block: where the server has to be asked, `handler` is called later, on another thread. Refusals are answered here.
+  // Does not block: if a review is needed, `handler` is called later, on another thread. Refusals are answered here.
   void Serve(const std::shared_ptr<serve::HttpExchange>& exchange, Handler handler);
   // Requests that wait for a review, for tests.
   std::size_t waiting();
@@ -72,14 +72,14 @@ class RequestGuard {
     Handler handler;
     std::string token;
     std::string peer;
-    std::shared_ptr<std::atomic<bool>> gone;  // the client is
+    std::shared_ptr<std::atomic<bool>> gone;  // set when the client has disconnected
     std::string connection{};
-    std::size_t rank = 0;  // among those of the peer; lower ones go first
-    bool charged = false;  // to the allowance of the peer
+    std::size_t rank = 0;  // within the peer; lower ranks go first
+    bool charged = false;  // counted against the peer's allowance
   };
-  // What became of a connection's requests.
+  // The record of a connection's requests.
   struct Record {
-    bool allowed = false;  // the last one that was reviewed
+    bool allowed = false;  // the last reviewed request was allowed
     std::size_t refusals = 0;
   };
   // How many new reviews a peer may cause now.
@@ -89,18 +89,18 @@ class RequestGuard {
   };
 
   void Work();
-  // Empty where the request may wait; else how it is refused.
+  // Empty if the request may wait; otherwise the refusal.
   std::optional<serve::HttpResponse> Enqueue(Waiting request, bool was_known) KUBE_REQUIRES(mu_);
   // The peer's allowance, as of now.
   Allowance& AllowanceOf(const std::string& peer) KUBE_REQUIRES(mu_);
-  // Those of a peer that has used up its allowance stay, unless `all`.
+  // Requests of a peer without allowance stay, unless `all`.
   std::optional<Waiting> Next(bool all = false) KUBE_REQUIRES(mu_);
-  // Until a peer that waits has an allowance again.
+  // When a waiting peer has an allowance again.
   std::chrono::nanoseconds UntilNext() KUBE_REQUIRES(mu_);
-  // A review of this request ended so.
+  // Records the outcome of this request's review.
   void Reviewed(const Waiting& request, bool allowed);
   void Decide(const Waiting& request);
-  // Nothing: the server has to be asked.
+  // nullopt if a review is needed.
   std::optional<User> RememberedUser(const std::string& token);
   // The user was allowed something.
   void Promote(const std::string& token, const User& user);
@@ -114,14 +114,14 @@ class RequestGuard {
   CancelSource stop_;
   Mutex mu_;
   CondVar changed_;
-  std::deque<Waiting> first_ KUBE_GUARDED_BY(mu_);  // with tokens that were good a while ago
+  std::deque<Waiting> first_ KUBE_GUARDED_BY(mu_);  // with tokens that were valid recently
   std::map<std::string, std::deque<Waiting>> waiting_ KUBE_GUARDED_BY(mu_);
   std::size_t waiting_count_ KUBE_GUARDED_BY(mu_) = 0;  // in both
   std::uint64_t arrivals_ KUBE_GUARDED_BY(mu_) = 0;
-  std::string last_peer_ KUBE_GUARDED_BY(mu_);  // that had its turn
-  // Entries that are out of date stay: they say that a token was good once.
-  LruMap<User> users_ KUBE_GUARDED_BY(mu_);  // who were allowed something
-  // Users who were not allowed anything, or not yet. Every pod has a token of a user, and tenants can create more of them.
+  std::string last_peer_ KUBE_GUARDED_BY(mu_);  // the last peer that had a turn
+  // Expired entries stay: they show that a token was valid once.
+  LruMap<User> users_ KUBE_GUARDED_BY(mu_);  // users with an allowed request
+  // Users without an allowed request so far. Every pod has a user's token, and tenants can create more of them.
   LruMap<User> powerless_ KUBE_GUARDED_BY(mu_);
   LruMap<User> strangers_ KUBE_GUARDED_BY(mu_);
   LruMap<Access> allowed_ KUBE_GUARDED_BY(mu_);
