@@ -131,7 +131,7 @@ KUBE_EXPORT bool IsStoreReadError(const Error& e);
 
 // Predicates over errors of this process.
 inline bool IsCancelled(const Error& e) { return e.kind() == ErrorKind::kCancelled; }
-// True if a local deadline passed. (IsTimeout is about the server's answer.)
+// True if a local deadline passed. (IsTimeout is about the server's response.)
 inline bool IsDeadlineExceeded(const Error& e) { return e.kind() == ErrorKind::kTimeout; }
 
 // The delay in seconds that the server suggests: `details.retryAfterSeconds`. Always set (at least 0) for ServerTimeout.

@@ -31,7 +31,7 @@
 
 namespace kube {
 
-// The answer of /version.
+// The response of /version.
 struct KUBE_EXPORT ServerVersion {
   String major{};
   String minor{};        // "36"; "36+" on some clouds
@@ -150,13 +150,13 @@ KUBE_EXPORT std::string DefaultDiscoveryCacheDir();
 // group-version that cannot be read is retried once and then reported in ServerApis::failures until Invalidate or Refresh. Transient
 // failures (refused, reset, timeout, 429, 5xx) are retried by the next call.
 //
-// Thread safety: all functions may be called from many threads at once; concurrent calls for the same answer share one load.
+// Thread safety: all functions may be called from many threads at once; concurrent calls for the same data share one load.
 // Lifetime: independent of the Client it was created from.
 // Blocking and cancellation: as Client. A caller whose context stops returns at once; other callers that wait for the same load continue.
-// Errors: those of Client::Raw; kDecode for an answer that cannot be parsed. The disk cache never causes an error: an unreadable file is a
+// Errors: those of Client::Raw; kDecode for a response that cannot be parsed. The disk cache never causes an error: an unreadable file is a
 //   cache miss, a failed write is logged.
-// Cost: a lock and a reference count if the answer is cached. A load reads about 200 KB from a plain cluster. A refresh of the aggregated
-//   form sends the ETag and costs two empty answers if nothing changed. The client's rate limit applies with a burst of 300, unless the
+// Cost: a lock and a reference count if the data is cached. A load reads about 200 KB from a plain cluster. A refresh of the aggregated
+//   form sends the ETag and costs two empty responses if nothing changed. The client's rate limit applies with a burst of 300, unless the
 //   client was given its own limiter.
 class KUBE_EXPORT Discovery {
  public:

@@ -11,7 +11,7 @@
 //   }
 //
 // A broken connection is an error. It is never retried silently, because lines could then be duplicated or lost. To resume, request the log
-// again with `since_time` set to the time of the last line (use `timestamps`). Only an answer with Retry-After is retried.
+// again with `since_time` set to the time of the last line (use `timestamps`). Only a response with Retry-After is retried.
 #pragma once
 
 #include <cstddef>
@@ -80,7 +80,7 @@ class KUBE_EXPORT LogStream {
   bool ended_ = false;
 };
 
-// Opens a log. Waits until the answer begins; `ctx` applies only until then.
+// Opens a log. Waits until the response begins; `ctx` applies only until then.
 // Errors: as ResourceClient's verbs; kApi with the server's message if the pod or container does not exist or has not started.
 KUBE_EXPORT Result<LogStream> StreamLogs(const Context& ctx, const Client& client, const ObjectKey& pod, const LogOptions& options = {});
 // Reads a whole log. Errors: as StreamLogs; kTransport (ResponseTooLarge) beyond max_total_bytes; kInvalid with `follow`, because such a

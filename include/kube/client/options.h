@@ -27,7 +27,7 @@ namespace kube {
 // Options of Get.
 struct GetOptions {
   std::string resource_version{};  // "": the newest; "0": any version from the server's cache
-  // How the answer is decoded; the same member in other options.
+  // How the response is decoded; the same member in other options.
   DecodeOptions decode{};
 };
 
@@ -39,7 +39,7 @@ struct ListOptions {
   // As resource_version of GetOptions; resource_version_match refines it.
   std::string resource_version{};
   std::string resource_version_match{};  // "Exact" or "NotOlderThan"
-  std::int64_t limit = 0;                // maximum per page; 0: everything in one answer
+  std::int64_t limit = 0;                // maximum per page; 0: everything in one response
   std::string continue_token{};          // from the previous page
   // Deadline on the server; nothing: the server's default.
   std::optional<std::int64_t> timeout_seconds{};

@@ -11,7 +11,7 @@
 //
 // Thread safety: as Client; copies are cheap.
 // Lifetime: holds a copy of its Client, and so keeps the connection open.
-// Blocking and cancellation: each call waits for its answer, and returns within 100 ms after the context stops.
+// Blocking and cancellation: each call waits for its response, and returns within 100 ms after the context stops.
 // Errors: kApi with the server's message (IsNotFound(e) and so on), kTransport, kTimeout, kCancelled, kAuth, kDecode; kInvalid if the call
 //   is invalid (no name, a namespace that is missing or contradicts the object), in which case nothing is sent.
 // Cost: one request; encoding and decoding run on the calling thread.
@@ -110,8 +110,8 @@ KUBE_EXPORT Result<void> DeleteObject(const ClientCore& core, const Context& ctx
                                       const DeleteOptions& options);
 KUBE_EXPORT Result<void> DeleteObjects(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ListOptions& which,
                                        const DeleteOptions& options);
-// A subresource whose body and answer have their own kinds: Eviction, Binding, TokenRequest, Scale. A null `body` means GET.
-// `method` is "GET", "POST" or "PUT".
+// A subresource whose body and response have their own kinds: Eviction, Binding, TokenRequest, Scale. A null `body` means GET. `method` is
+// "GET", "POST" or "PUT".
 KUBE_EXPORT Result<void> CallSubresource(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
                                          std::string_view subresource, std::string_view method, const TypeInfo* body_type, const void* body,
                                          const WriteOptions& options, const TypeInfo* answer_type, void* answer);

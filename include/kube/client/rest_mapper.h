@@ -55,7 +55,7 @@ struct RestMapperOptions {
 // Lifetime: independent of the objects it was created from.
 // Blocking and cancellation: the first call and each miss wait for Discovery; other calls do not block.
 // Errors: IsNoMatch; IsGroupDiscoveryFailed; those of Discovery.
-// Cost: a hash lookup. A miss costs two requests, with empty answers if nothing changed (see Discovery), limited by the options.
+// Cost: a hash lookup. A miss costs two requests, with empty responses if nothing changed (see Discovery), limited by the options.
 class KUBE_EXPORT RestMapper {
  public:
   explicit RestMapper(Discovery discovery, RestMapperOptions options = {});

@@ -19,7 +19,7 @@ struct HttpResponse;
 KUBE_EXPORT Error StatusToError(const meta::v1::Status& status);
 // The reverse. An error that did not come from a server becomes code 500, reason InternalError.
 KUBE_EXPORT meta::v1::Status ErrorToStatus(const Error& error);
-// The error of an unsuccessful answer: the Status in its body (JSON or protobuf), or one derived from its code. Only method and target of
+// The error of an unsuccessful response: the Status in its body (JSON or protobuf), or one derived from its code. Only method and target of
 // the request are used.
 KUBE_EXPORT Error ErrorFromResponse(const HttpResponse& response, const HttpRequest& request);
 

@@ -9,8 +9,8 @@
 // A context is observed, not a client: this covers every write with that context or its descendants, by any client, on any thread.
 // Controllers use this to track what a reconciler has written (kube/control/cached_client.h).
 //
-// Not reported: dry runs, writes that failed or whose answer was lost, requests of Client::Raw, and subresources that answer with something
-// other than the object (bindings, tokens).
+// Not reported: dry runs, writes that failed or whose response was lost, requests of Client::Raw, and subresources that answer with
+// something other than the object (bindings, tokens).
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ struct ObservedWrite {
   Effect effect = Effect::kStored;
   const Gvr& gvr;
   const ObjectKey& key;
-  String uid{};                         // empty: not in the answer
-  String resource_version{};            // from the answer; empty if it had none, as after most deletions
-  std::optional<Map<String>> labels{};  // as stored, if the answer has them
+  String uid{};                         // empty: not in the response
+  String resource_version{};            // from the response; empty if it had none, as after most deletions
+  std::optional<Map<String>> labels{};  // as stored, if the response has them
   // The client that sent it: a context may be used with clients of several servers.
   const internal::ClientCore& client;
   // The verb as RBAC names it: "create", "update", "patch" (also for applies), "delete", "deletecollection".

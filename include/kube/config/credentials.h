@@ -48,7 +48,7 @@ struct ClientCertificate {
 //
 // Thread safety: all functions may be called from many threads at once.
 // Lifetime: shared by its users; exec plugins are kept a while longer (see MakeCredentials). It has no thread.
-// Cost: a cached answer costs a lock and a string copy.
+// Cost: a cached credential costs a lock and a string copy.
 class KUBE_EXPORT CredentialSource {
  public:
   virtual ~CredentialSource();
@@ -79,7 +79,7 @@ struct OidcRequest {
   SecretString authorization{};  // Authorization header; empty: none
   std::string ca_pem{};          // empty: the system's roots
 };
-// The answer of an OIDC issuer.
+// The response of an OIDC issuer.
 struct OidcResponse {
   int code = 0;
   std::string body{};
