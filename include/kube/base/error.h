@@ -81,6 +81,7 @@ class KUBE_EXPORT Error {
   static Error Timeout(std::string message) { return Error(ErrorKind::kTimeout, std::move(message)); }
   static Error Internal(std::string message) { return Error(ErrorKind::kInternal, std::move(message)); }
 
+  // The members of the payload.
   ErrorKind kind() const { return payload().kind; }
   int http_code() const { return payload().http_code; }
   const std::string& reason() const { return payload().reason; }

@@ -30,6 +30,7 @@ class KUBE_EXPORT FakeClock final : public Clock {
   explicit FakeClock(WallTime wall);
   ~FakeClock() override;
 
+  // As Clock.
   TimePoint Now() const override;
   WallTime WallNow() const override;
   [[nodiscard]] Timer AddTimer(TimePoint when, std::function<void()> callback) override;

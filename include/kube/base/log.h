@@ -83,6 +83,7 @@ struct LogField {
   LogValue value;
 };
 
+// The pairs of a record: {{"key", value}, ...}.
 using LogFields = std::initializer_list<LogField>;
 
 // The source location of a logging call.

@@ -56,6 +56,7 @@ class KUBE_CAPABILITY("mutex") Mutex {
 
   void Lock() KUBE_ACQUIRE() { mu_.lock(); }
   void Unlock() KUBE_RELEASE() { mu_.unlock(); }
+  // Acquires the lock if it is free; returns whether it did.
   bool TryLock() KUBE_TRY_ACQUIRE(true) { return mu_.try_lock(); }
 
   // Declares to the analysis that the lock is held, for code where it cannot see this, such as callbacks. Checks nothing.

@@ -58,6 +58,7 @@ class [[nodiscard]] Result {
   Result(U&& value)                           // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : state_(std::in_place_index<0>, std::forward<U>(value)) {}
 
+  // True if there is a value.
   bool ok() const { return state_.index() == 0; }
   bool has_value() const { return ok(); }
   explicit operator bool() const { return ok(); }
@@ -147,6 +148,7 @@ class [[nodiscard]] Result<void> {
   Result() = default;
   Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
+  // True if there is no error.
   bool ok() const { return !error_.has_value(); }
   bool has_value() const { return ok(); }
   explicit operator bool() const { return ok(); }

@@ -21,6 +21,7 @@ class KUBE_EXPORT Thread {
   Thread& operator=(Thread&& other) noexcept;
   ~Thread();
 
+  // Whether it has a thread that was neither joined nor detached.
   bool joinable() const { return thread_.joinable(); }
   std::thread::id id() const { return thread_.get_id(); }
   // Waits until `body` has returned.

@@ -36,6 +36,7 @@ KUBE_EXPORT Result<void> DecodeJson(const TypeInfo& type, void* object, std::str
 // Appends to `out`. Fails only if a RawJson field does not hold JSON; `out` is then unchanged.
 KUBE_EXPORT Result<void> EncodeJson(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format = {});
 
+// Decode into and encode from a value of type T.
 template <Described T>
 Result<T> FromJson(std::string_view text, const DecodeOptions& options = {}) {
   T object{};

@@ -99,6 +99,7 @@ Result<T> PatchTyped(const T& object, PatchFormat format, std::string_view patch
 KUBE_EXPORT Result<Value> CreateTypedPatch(const TypeInfo& type, const void* from, const void* to, PatchFormat format);
 }  // namespace internal
 
+// Return the patched object. `patch_json` is the text of the patch.
 template <Described T>
 Result<T> ApplyJsonPatch(const T& object, std::string_view patch_json) {
   return internal::PatchTyped(object, internal::PatchFormat::kJson, patch_json);

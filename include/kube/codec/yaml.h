@@ -51,6 +51,7 @@ KUBE_EXPORT Result<void> DecodeYaml(const TypeInfo& type, void* object, std::str
 // Appends to `out`, which is unchanged on failure.
 KUBE_EXPORT Result<void> EncodeYaml(const TypeInfo& type, const void* object, std::string& out);
 
+// Decode into and encode from a value of type T.
 template <Described T>
 Result<T> FromYaml(std::string_view text, const DecodeOptions& options = {}) {
   T object{};

@@ -41,6 +41,7 @@ class KUBE_EXPORT FieldSelector {
   using TransformFn = std::function<Result<std::pair<String, String>>(std::string_view field, std::string_view value)>;
 
   FieldSelector() noexcept = default;
+  // Matches every object.
   static FieldSelector Everything() { return {}; }
   // Matches no object. Prints as empty text.
   static FieldSelector Nothing() {
@@ -55,6 +56,7 @@ class KUBE_EXPORT FieldSelector {
   // Parses a selector; empty text matches everything. Sorts the terms. Errors (kInvalid) name the byte offset.
   static Result<FieldSelector> Parse(std::string_view text);
 
+  // Whether `fields` satisfy all terms.
   bool Matches(const Map<String>& fields) const {
     return Matches([&fields](std::string_view field) -> const String& { return fields.Get(field); });
   }

@@ -35,6 +35,7 @@ struct KUBE_EXPORT GroupVersion {
   std::string ToString() const;
   bool empty() const { return group.empty() && version.empty(); }
 
+  // Complete the names with a kind or a resource.
   GroupVersionKind WithKind(String kind) const;
   GroupVersionResource WithResource(String resource) const;
 
@@ -53,6 +54,7 @@ struct KUBE_EXPORT GroupKind {
   std::string ToString() const;
   bool empty() const { return group.empty() && kind.empty(); }
 
+  // Completes the name with a version.
   GroupVersionKind WithVersion(String version) const;
 
   friend bool operator==(const GroupKind&, const GroupKind&) = default;
@@ -70,6 +72,7 @@ struct KUBE_EXPORT GroupResource {
   std::string ToString() const;
   bool empty() const { return group.empty() && resource.empty(); }
 
+  // Completes the name with a version.
   GroupVersionResource WithVersion(String version) const;
 
   friend bool operator==(const GroupResource&, const GroupResource&) = default;
@@ -88,6 +91,7 @@ struct KUBE_EXPORT GroupVersionKind {
   std::string ToString() const;
   bool empty() const { return group.empty() && version.empty() && kind.empty(); }
 
+  // The parts of the name.
   GroupVersion group_version() const { return {group, version}; }
   GroupKind group_kind() const { return {group, kind}; }
   // The value of the apiVersion field.
@@ -108,6 +112,7 @@ struct KUBE_EXPORT GroupVersionResource {
   std::string ToString() const;
   bool empty() const { return group.empty() && version.empty() && resource.empty(); }
 
+  // The parts of the name.
   GroupVersion group_version() const { return {group, version}; }
   GroupResource group_resource() const { return {group, resource}; }
 

@@ -34,6 +34,7 @@ struct ObjectTraits {
   static Gvk KindOfType() { return kMetadataOnly ? Gvk() : GvkOf(T::kType); }
   static std::optional<bool> Namespaced() { return kMetadataOnly ? std::nullopt : std::optional<bool>(KindOf(T::kType).namespaced); }
 
+  // Access to the metadata.
   static const meta::v1::ObjectMeta& Metadata(const T& object) { return object.metadata; }
   static const String& ResourceVersion(const T& object) { return object.metadata.resource_version; }
   static const List<String>& Finalizers(const T& object) { return object.metadata.finalizers; }
@@ -56,6 +57,7 @@ struct ObjectTraits {
     }
   }
 
+  // Returns the object as a DynamicObject.
   static Result<DynamicObject> ToDynamic(const T& object) { return kube::ToDynamic(object); }
 };
 

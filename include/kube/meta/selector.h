@@ -101,6 +101,7 @@ class KUBE_EXPORT Selector {
   static Result<Selector> FromLabelSelector(const Box<meta::v1::LabelSelector>& selector);
   static Selector FromRequirements(List<LabelRequirement> requirements);
 
+  // Whether `labels` satisfy all requirements.
   bool Matches(const Map<String>& labels) const;
   // True if the selector matches everything.
   bool empty() const { return !nothing_ && requirements_.empty(); }

@@ -14,9 +14,9 @@
 namespace kube {
 
 namespace transport_reason {
-inline constexpr std::string_view kConnectionRefused = "ConnectionRefused";
-inline constexpr std::string_view kConnectionReset = "ConnectionReset";  // the peer reset the connection or the stream
-inline constexpr std::string_view kUnexpectedEof = "UnexpectedEof";      // the peer closed before the response was complete
+inline constexpr std::string_view kConnectionRefused = "ConnectionRefused";  // no process listens on the address
+inline constexpr std::string_view kConnectionReset = "ConnectionReset";      // the peer reset the connection or the stream
+inline constexpr std::string_view kUnexpectedEof = "UnexpectedEof";          // the peer closed before the response was complete
 inline constexpr std::string_view kGoAway = "GoAway";  // HTTP/2: the server ended the connection before it accepted the request
 inline constexpr std::string_view kConnectionLost = "ConnectionLost";  // no data arrived, not even a response to a ping
 inline constexpr std::string_view kDns = "NameResolution";

@@ -23,6 +23,7 @@ struct MapEntry {
   String key;
   V value{};
 
+  // For List and the implementation; see shared.h.
   static constexpr bool kMovesByBytes = internal::MovesByBytes<V>();
   bool HoldsLent() const { return internal::HoldsLent(value); }
   void Settle() { internal::Settle(value); }

@@ -54,6 +54,7 @@ class KUBE_EXPORT String {
   bool empty() const { return raw_[15] == 0; }
   const char* data() const { return shared() ? rep()->text() : reinterpret_cast<const char*>(raw_); }
   std::string_view view() const { return {data(), size()}; }
+  // A copy as std::string.
   std::string str() const { return std::string(view()); }
   operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor)
   const char* begin() const { return data(); }

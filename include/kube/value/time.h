@@ -84,6 +84,7 @@ class KUBE_EXPORT Duration {
   // Parses what Go's time.ParseDuration accepts: "1h30m", "-1.5s", "2us". Errors: kDecode, naming the text.
   static Result<Duration> Parse(std::string_view text);
 
+  // The whole duration in this unit.
   constexpr std::int64_t nanoseconds() const { return nanoseconds_; }
   constexpr double seconds() const { return static_cast<double>(nanoseconds_) / 1e9; }
   constexpr bool IsZero() const { return nanoseconds_ == 0; }
