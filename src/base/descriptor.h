@@ -1,4 +1,4 @@
-// Descriptor: an open file that is closed by its owner.
+// Descriptor: an owned file descriptor, closed by the destructor.
 #pragma once
 
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 namespace kube::internal {
 
-// Thread safety: none. -1 is none.
+// Thread safety: none. -1 means no descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -22,9 +22,9 @@ class Descriptor {
   }
 
   int get() const { return fd_; }
-  // The caller closes it.
+  // Releases ownership: the caller closes the descriptor.
   int release() { return std::exchange(fd_, -1); }
-  // False where the system lost what was written.
+  // Returns false if the system reports that written data was lost.
   bool Close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
 
  private:

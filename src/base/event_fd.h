@@ -1,4 +1,4 @@
-// EventFd: wakes a thread that waits in poll(2) or epoll_wait(2).
+// EventFd: wakes a thread that blocks in poll(2) or epoll_wait(2).
 //
 //   pollfd waits[2] = {{socket, POLLIN, 0}, {event.fd(), POLLIN, 0}};
 //   poll(waits, 2, -1);
@@ -14,18 +14,18 @@
 
 namespace kube::internal {
 
-// Thread safety: Set and Clear from any thread. Once set, it can be read until Clear.
+// Thread safety: Set and Clear may be called from any thread. Once set, it stays readable until Clear.
 class EventFd {
  public:
   enum class Later { kLater };
 
   EventFd() { Prepare(); }
-  // Without a descriptor until Prepare.
+  // Creates no descriptor until Prepare.
   explicit EventFd(Later) {}
   EventFd(const EventFd&) = delete;
   EventFd& operator=(const EventFd&) = delete;
 
-  // False if the system has no descriptors left. Before anything can Set it.
+  // Creates the descriptor; returns false if the system has none left. Call it before any call of Set.
   bool Prepare() {
     if (fd_.get() < 0) fd_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     return valid();

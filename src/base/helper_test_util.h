@@ -1,4 +1,4 @@
-// For tests about the death of their own process: a helper program in the test's place, which the test can kill.
+// For tests of the death of their own process: runs a helper program in their place, which the test can kill.
 #pragma once
 
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 namespace kube::internal {
 
 struct Helper {
-  std::unique_ptr<Process> process;  // null where it could not be started
-  std::string line;                  // what it has to say
+  std::unique_ptr<Process> process;  // null if it could not be started
+  std::string line;                  // its output
 };
 
-// Starts a helper that prints one line once it has made what is to die with it, and then waits; returns when that line is there.
-// argv[0] is its name: it lies beside the test binary.
+// Starts a helper that creates the children that must die with it, prints one line and then waits. Returns when that line has arrived.
+// argv[0] is its name; it is in the directory of the test binary.
 inline Helper StartHelper(std::vector<std::string> argv) {
   Helper helper;
   int ends[2];

@@ -1,20 +1,20 @@
-// KeyedHash: hashes of bytes that others choose (names of objects, values of labels, parts of objects), keyed by a secret of the process.
+// KeyedHash: hashes bytes from untrusted sources (object names, label values, parts of objects) with a secret of the process.
 //
-// The hash is a universal one, so its guarantee is proven and not a matter of attacks that are not known yet: whichever two different
-// inputs an attacker picks without the secret, they collide with a probability of about 2^-62 for Of, and 2^-120 for Of128. Nothing that
-// depends on a hash value leaves the process, so attempts reveal nothing about the secret.
+// The hash is a universal one, so its guarantee is proven and does not depend on attacks being unknown: any two different inputs that an
+// attacker chooses without the secret collide with a probability of about 2^-62 for Of, and 2^-120 for Of128. Nothing that depends on a
+// hash value leaves the process, so attempts reveal nothing about the secret.
 //
-// Why not XXH3 with a secret: it promises nothing of the kind. Of inputs above 240 bytes, two stripes are summed lane by lane, as
-// low * high of (word ^ secret); flipping one bit of the upper half of two such words, one up and one down, cancels whenever the lower
-// halves meet: 2^-33 for any pair, whatever the secret is, and for the 128-bit variant just as much, since it has the same sums. A
-// fixed-seed hash of the wyhash kind has inputs that collide under every seed (a factor is zero). SipHash would do, but takes several
-// times as long, and is paid for each event.
+// XXH3 with a secret is not sufficient, because it promises nothing of this kind. For inputs above 240 bytes it sums two stripes lane by
+// lane, as low * high of (word ^ secret). Flipping one bit of the upper half of two such words, one up and one down, cancels if the lower
+// halves match: 2^-33 for any pair and any secret, and the same for the 128-bit variant, which uses the same sums. A fixed-seed hash like
+// wyhash has inputs that collide under every seed (a factor is zero). SipHash would be sufficient, but takes several times as long, and
+// this cost applies to each event.
 //
-// How: words are multiplied pairwise, (m1 + k1) * (m2 + k2), and summed modulo 2^128 (NH of UMAC; its collision bound is 2^-64 for each
-// pass, and Of128 makes two with shifted keys). Blocks of a longer input are coefficients of a polynomial over the field of 2^127 - 1. A
-// keyed linear function makes that uniform. The sizes are part of the input.
+// Algorithm: words are multiplied pairwise, (m1 + k1) * (m2 + k2), and summed modulo 2^128 (NH of UMAC; its collision bound is 2^-64 per
+// pass, and Of128 makes two passes with shifted keys). Blocks of a longer input are coefficients of a polynomial over the field of 2^127 -
+// 1. A keyed linear function makes the result uniform. The sizes are part of the input.
 //
-// Thread safety: all of it.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -36,23 +36,23 @@ class KUBE_EXPORT KeyedHash {
     friend bool operator==(const Pair&, const Pair&) = default;
   };
 
-  static constexpr std::size_t kBlock = 1024;  // bytes that two coefficients of the polynomial stand for
+  static constexpr std::size_t kBlock = 1024;  // bytes per two coefficients of the polynomial
 
   // Random numbers.
   struct Secret {
-    std::uint64_t words[kBlock / 8 + 6];  // of the products: 4 for what precedes the bytes, 2 for the shifted pass
-    std::uint64_t outer[6];               // of the products of long texts' hashes
-    Wide factors[6];                      // of two linear functions
-    Wide point;                           // below 2^127: where polynomials are evaluated
+    std::uint64_t words[kBlock / 8 + 6];  // for the products: 4 for the words before the bytes, 2 for the shifted pass
+    std::uint64_t outer[6];               // for the products of long texts' hashes
+    Wide factors[6];                      // for two linear functions
+    Wide point;                           // below 2^127: the point at which polynomials are evaluated
   };
   static const Secret& ProcessSecret();
   static Secret Draw();
 
-  // As the hash of a table.
+  // For use as the hash of a table.
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const noexcept { return static_cast<std::size_t>(Of({}, text)); }
 
-  // Of two texts: ("a", "bc") is not ("ab", "c").
+  // The hash of two texts: ("a", "bc") differs from ("ab", "c").
   static std::uint64_t Of(std::string_view first, std::string_view second) noexcept { return Of(ProcessSecret(), first, second); }
   static std::uint64_t Of(const Secret& secret, std::string_view first, std::string_view second) noexcept {
     if (first.size() + second.size() > kBlock - 32) return OfLong(secret, first, second);
@@ -63,7 +63,7 @@ class KUBE_EXPORT KeyedHash {
     return Linear(secret.factors, sum);
   }
 
-  // Of bytes and two numbers that tell what they are, for instance of which type.
+  // The hash of bytes and two numbers that qualify them, such as their type.
   static Pair Of128(const Secret& secret, std::string_view bytes, std::uint64_t salt, std::uint64_t more_salt) noexcept {
     const std::uint64_t* key = secret.words;
     Wide one = Product(bytes.size(), salt, key) + Product(more_salt, 0, key + 2);
@@ -87,7 +87,8 @@ class KUBE_EXPORT KeyedHash {
     std::memcpy(&word, from, kBytes);
     return word;
   }
-  // The last 1 to 16 bytes as two words, which may overlap: with the size known, no two texts are the same words.
+  // The last 1 to 16 bytes as two words, which may overlap. Because the size is part of the input, different texts never have the same
+  // words.
   struct Two {
     std::uint64_t a, b;
   };
@@ -97,7 +98,7 @@ class KUBE_EXPORT KeyedHash {
     return {static_cast<unsigned char>(at[0]),
             static_cast<std::uint64_t>(static_cast<unsigned char>(at[left / 2])) << 8 | static_cast<unsigned char>(at[left - 1])};
   }
-  // Gives the first word of the key that was not used.
+  // Returns the first unused word of the key.
   static const std::uint64_t* AddProducts(std::string_view text, const std::uint64_t* key, Wide& sum) {
     const char* at = text.data();
     std::size_t left = text.size();
@@ -122,7 +123,8 @@ class KUBE_EXPORT KeyedHash {
     two += Product(rest.a, rest.b, key + 2);
   }
 
-  // The upper half of a linear function of both halves is uniform. Tables take its low bits: mixed, keys in a row are no longer one.
+  // The upper half of a linear function of both halves is uniform. Tables use its low bits, so it is mixed, because consecutive keys must
+  // not stay consecutive.
   static std::uint64_t Linear(const Wide* factors, Wide sum) {
     return Mix(static_cast<std::uint64_t>(
         (factors[0] + factors[1] * static_cast<std::uint64_t>(sum) + factors[2] * static_cast<std::uint64_t>(sum >> 64)) >> 64));
@@ -132,7 +134,7 @@ class KUBE_EXPORT KeyedHash {
     x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
     return x ^ (x >> 32);
   }
-  // Arithmetic modulo 2^127 - 1, with results up to 2^127 - 1, which is another 0.
+  // Arithmetic modulo 2^127 - 1. Results may be 2^127 - 1 itself, a second representation of 0.
   static Wide Reduce(Wide x) {
     x = (x & kPrime) + (x >> 127);
     return (x & kPrime) + (x >> 127);
@@ -144,7 +146,7 @@ class KUBE_EXPORT KeyedHash {
     const Wide low = Wide{x0} * y0;
     const Wide middle = Wide{x0} * y1 + Wide{x1} * y0;  // both are below 2^127
     const Wide high = Wide{x1} * y1;
-    // 2^127 is 1, so 2^128 is 2, and what is above the 63rd bit of the middle counts once.
+    // 2^127 is 1, so 2^128 is 2, and the bits of the middle above the 63rd count once.
     Wide sum = Reduce(2 * high + ((middle << 65) >> 1));
     sum = Reduce(sum + (low & kPrime));
     return Reduce(sum + (middle >> 63) + (low >> 127));

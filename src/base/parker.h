@@ -1,9 +1,9 @@
-// Parker: one thread sleeps, another wakes it. Half the system calls of a condition variable, which takes its lock again in a way that
-// costs another one to let go.
+// Parker: one thread sleeps until another wakes it. Needs half the system calls of a condition variable, which has to reacquire its lock
+// after waking and release it again.
 //
-//   // The thread that sleeps; nobody else parks here.
+//   // The sleeping thread; no other thread may park here.
 //   while (!Done()) parker.Park();
-//   // Any thread, once it has changed what Done looks at.
+//   // Any thread, after changing the state that Done reads.
 //   parker.Unpark();
 #pragma once
 
@@ -22,7 +22,8 @@ class Parker {
   Parker(const Parker&) = delete;
   Parker& operator=(const Parker&) = delete;
 
-  // Returns once Unpark was called since the last Park; at once where that is so already. What happened before Unpark is seen afterwards.
+  // Returns once Unpark was called since the last Park, immediately if that has already happened. Writes before Unpark are visible
+  // afterwards.
   void Park() {
     std::uint32_t old = kNothing;
     if (state_.compare_exchange_strong(old, kParked, std::memory_order_acq_rel)) {

@@ -1,4 +1,4 @@
-// SharedMutex: a lock for many readers or one writer, that clang's thread-safety analysis understands as it does Mutex (mutex.h).
+// SharedMutex: a lock for many readers or one writer, annotated for clang's thread-safety analysis like Mutex (mutex.h).
 //
 //   SharedMutex mu_;
 //   std::string name_ KUBE_GUARDED_BY(mu_);
@@ -19,9 +19,9 @@
 
 namespace kube {
 
-// Many readers at once, or one writer. Readers that keep coming cannot keep a writer out: once one waits, new readers wait behind it
-// (std::shared_mutex of libstdc++ lets them pass for ever). So a thread that reads must not lock it again. For sections that are short but
-// read by many threads; where that is not so, a Mutex is faster.
+// Many readers at once, or one writer. Readers cannot starve a writer: once one waits, new readers queue behind it (libstdc++'s
+// std::shared_mutex lets them pass indefinitely). A thread that holds it for reading must therefore not lock it again. It is meant for
+// short sections that many threads read; otherwise a Mutex is faster.
 class KUBE_CAPABILITY("mutex") SharedMutex {
  public:
   SharedMutex() {

@@ -1,4 +1,4 @@
-// What text can do to a line or a terminal.
+// Detects text that could corrupt a line or a terminal.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ inline std::size_t DecodeUtf8(std::string_view text, char32_t& out) {
   return valid ? length : 0;
 }
 
-// Characters that move the cursor, end a line or turn the direction of text.
+// Characters that move the cursor, end a line or change the direction of text.
 inline bool IsUnsafe(char32_t c) {
   return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
          (c >= 0x2066 && c <= 0x206f) || c == 0xfeff;

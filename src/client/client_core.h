@@ -1,4 +1,4 @@
-// ClientCore: what all copies of a Client share.
+// ClientCore: the state that all copies of a Client share.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace kube::internal {
 
-// Thread safety: immutable once made, except protobuf_refusals, which is safe by itself.
+// Thread safety: immutable once created, except protobuf_refusals, which is thread-safe.
 class ClientCore {
  public:
   ClientConfig config;
@@ -22,10 +22,10 @@ class ClientCore {
   std::shared_ptr<HttpTransport> connection;  // null: an injected transport
   std::shared_ptr<Transport> transport;       // with all decorators
   std::shared_ptr<Clock> clock;
-  std::shared_ptr<RateLimiter> discovery_limiter;  // with a burst of 300; null: as all others
+  std::shared_ptr<RateLimiter> discovery_limiter;  // with a burst of 300; null: the common limiter
   mutable ProtobufRefusals protobuf_refusals;
 
-  // Sends, and turns answers that are no success into errors. `what` is put before errors: "get pods default/web".
+  // Sends a request and turns unsuccessful responses into errors. `what` is prepended to errors: "get pods default/web".
   Result<HttpResponse> Send(const Context& ctx, HttpRequest request, const std::string& what) const;
 };
 

@@ -1,8 +1,8 @@
-// The files of a Discovery: laid out as kubectl's, a folder per host.
+// The cache files of a Discovery, laid out as kubectl's, with a folder per host.
 //
 //   <dir>/<host>/servergroups.json
 //   <dir>/<host>/<group>/<version>/serverresources.json
-//   <dir>/<host>/openapi/v3/<path>.json                    ours alone: a line with URL and checksum, then the document
+//   <dir>/<host>/openapi/v3/<path>.json                    not kubectl's: a line with URL and checksum, then the document
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@
 
 namespace kube::internal {
 
-// Reading never fails: what is missing, old, empty or cannot be understood is a miss. Writing never fails either: it is logged.
+// Reading never fails: a file that is missing, old, empty or malformed is a cache miss. Writing never fails either: errors are logged.
 //
-// Thread safety: immutable; files are replaced whole, so that readers of other processes see the old or the new one.
+// Thread safety: immutable. Files are replaced atomically, so readers in other processes see the old or the new one.
 class DiscoveryFiles {
  public:
-  // An empty `dir`: no files at all.
+  // An empty `dir` disables the files.
   DiscoveryFiles(const std::string& dir, std::string_view host, std::chrono::seconds ttl);
 
   bool enabled() const { return !root_.empty(); }
@@ -30,7 +30,7 @@ class DiscoveryFiles {
   std::optional<ApiResourceList> ReadResources(const GroupVersion& group_version, Clock::WallTime now) const;
   void WriteAll(const ServerApis& apis) const;
 
-  // However old: the URL says which one it is.
+  // Returns the document regardless of its age, because the URL identifies its version.
   std::optional<std::string> ReadOpenApi(std::string_view path, std::string_view url) const;
   void WriteOpenApi(std::string_view path, std::string_view url, std::string_view document) const;
 
@@ -39,7 +39,7 @@ class DiscoveryFiles {
   const std::chrono::seconds ttl_;
 };
 
-// "https://10.0.0.1:6443/k8s" -> "10.0.0.1_6443/k8s", as kubectl names the folder.
+// "https://10.0.0.1:6443/k8s" -> "10.0.0.1_6443/k8s", the folder name that kubectl uses.
 std::string HostFolder(std::string_view host);
 
 }  // namespace kube::internal

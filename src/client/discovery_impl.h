@@ -1,4 +1,4 @@
-// What the copies of a Discovery share.
+// The state that the copies of a Discovery share.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Discovery::Impl {
   using Apis = std::shared_ptr<const ServerApis>;
   using Document = std::shared_ptr<const std::string>;
 
-  // What is known, or loaded. `force`: loaded in any case, unless `seen` is given and something else is known by now.
+  // Returns the cached result, or loads it. `force`: always loads, unless `seen` is given and the cached result has changed since.
   Result<Apis> Load(const Context& ctx, bool force, const Apis& seen);
   void Invalidate();
   bool fresh() const;
@@ -32,15 +32,15 @@ class Discovery::Impl {
   Result<std::vector<OpenApiPath>> OpenApiPaths(const Context& ctx, bool again);
   Result<Document> OpenApi(const Context& ctx, std::string_view path);
 
-  // A GET with discovery's timeout and limits. Answers but 200 are errors; with an ETag 304 is none.
+  // Sends a GET with discovery's timeout and limits. A response other than 200 is an error, except 304 if `etag` is set.
   Result<HttpResponse> Get(const Context& ctx, std::string target, std::string accept, const std::string& etag = {}) const;
 
   const Client& client() const { return client_; }
 
  private:
-  // /api or /apis as it was last read.
+  // The last response of /api or /apis.
   struct CachedRoot {
-    std::string etag;  // empty: none, ask for it in full
+    std::string etag;  // empty: none; request the full document
     std::shared_ptr<const internal::DiscoveryRoot> root;
   };
   struct Roots {
@@ -49,7 +49,7 @@ class Discovery::Impl {
   struct Loaded {
     Apis apis;
     bool fresh = true;
-    bool full = false;  // all of it asked for anew
+    bool full = false;  // load everything again
     Roots roots;
   };
   using Lists = std::map<GroupVersion, ApiResourceList>;
@@ -59,7 +59,7 @@ class Discovery::Impl {
   std::optional<Loaded> FromFiles(const Context& ctx);
   Result<CachedRoot> FetchRoot(const Context& ctx, bool core, const CachedRoot& before) const;
   Result<ApiResourceList> FetchList(const Context& ctx, const GroupVersion& group_version) const;
-  // Several at a time. What was read goes to `lists`, what was not to the answer.
+  // Loads several lists in parallel. Stores the lists in `lists` and returns the failures.
   std::vector<DiscoveryFailure> FetchLists(const Context& ctx, const std::vector<GroupVersion>& wanted, Lists& lists) const;
   std::vector<GroupVersion> Missing(const std::vector<ApiGroup>& groups, const Lists& lists) const;
   static Apis Assemble(std::vector<ApiGroup> groups, Lists lists, std::vector<DiscoveryFailure> failures);
@@ -72,14 +72,14 @@ class Discovery::Impl {
   CondVar done_;
   Apis apis_ KUBE_GUARDED_BY(mu_);
   bool fresh_ KUBE_GUARDED_BY(mu_) = false;
-  bool invalidated_ KUBE_GUARDED_BY(mu_) = false;  // files of others count no more
+  bool invalidated_ KUBE_GUARDED_BY(mu_) = false;  // ignore files of other processes
   std::uint64_t epoch_ KUBE_GUARDED_BY(mu_) = 0;   // how often Invalidate was called
   Roots roots_ KUBE_GUARDED_BY(mu_);
-  // Loads are numbered. One runs at a time.
+  // Loads are numbered. Only one runs at a time.
   bool loading_ KUBE_GUARDED_BY(mu_) = false;
   std::uint64_t started_ KUBE_GUARDED_BY(mu_) = 0;
   std::uint64_t finished_ KUBE_GUARDED_BY(mu_) = 0;
-  std::uint64_t finished_full_ KUBE_GUARDED_BY(mu_) = 0;  // the last that asked for all
+  std::uint64_t finished_full_ KUBE_GUARDED_BY(mu_) = 0;  // the last full load
   std::optional<Error> last_error_ KUBE_GUARDED_BY(mu_);  // of load `finished_`
 
   std::optional<std::vector<OpenApiPath>> openapi_paths_ KUBE_GUARDED_BY(mu_);

@@ -1,4 +1,4 @@
-// A server for tests of discovery: an answer for each path, and a count of who asked.
+// A server for discovery tests, with a response for each path and a request counter.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace kube::internal {
 inline constexpr char kV2Type[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 inline constexpr char kV2Beta1Type[] = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
-// Thread safety: from many threads.
+// Thread safety: all functions may be called from many threads at once.
 class FakeApi : public Transport {
  public:
   using Handler = std::function<Result<HttpResponse>(const Context&, const HttpRequest&)>;

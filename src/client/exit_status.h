@@ -1,4 +1,4 @@
-// How a command ended, as the error channel of exec and attach says it.
+// The result of a command, from the error channel of exec and attach.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace kube::internal {
 
-// From the JSON of a Status: 0 for success; the exit code of a command that ran. Errors: kApi with the server's words where it did not run;
-// kTransport (Protocol) for what is no Status, or one of a failure that says nothing.
+// Parses the JSON of a Status: 0 for success, else the exit code of the command. Errors: kApi with the server's message if the command did
+// not run; kTransport (Protocol) if the text is not a Status, or is a failure without details.
 Result<int> ParseExitStatus(std::string_view text);
 
 }  // namespace kube::internal

@@ -1,4 +1,4 @@
-// TCP ports of this machine that a port-forward listens on.
+// Local TCP listeners for port-forward.
 #pragma once
 
 #include <atomic>
@@ -14,16 +14,17 @@
 
 namespace kube::internal {
 
-// Listens on one port of all `addresses`; port 0: a free one, the same for all of them. Gives the port. See PortForwardOptions::addresses.
-// Errors: kInvalid for what is no address; kTransport where the port cannot be had.
+// Listens on one port of all `addresses` and returns the port; port 0 chooses one that is free on all of them. See
+// PortForwardOptions::addresses.
+// Errors: kInvalid for an invalid address; kTransport if the port is not available.
 Result<std::uint16_t> ListenOn(const std::vector<std::string>& addresses, std::uint16_t port, std::vector<Descriptor>& listeners);
 
-// Accepts connections on a thread of its own.
+// Accepts connections on its own thread.
 class Acceptor {
  public:
   struct Listener {
     Descriptor fd;
-    std::uint16_t port = 0;  // given to the handler
+    std::uint16_t port = 0;  // passed to the handler
   };
   using Handler = std::function<void(Descriptor connection, std::uint16_t port)>;
 
@@ -32,14 +33,14 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
   ~Acceptor() { Stop(); }
 
-  // Both functions are called on the acceptor's thread: for each connection, and after Wake.
-  // Errors: kTransport where the system has no file descriptors left.
+  // Both functions are called on the acceptor's thread: `handler` for each connection, `woken` after Wake.
+  // Errors: kTransport if the system has no file descriptors left.
   Result<void> Start(std::vector<Listener> listeners, Handler handler, std::function<void()> woken);
-  // Makes the thread call `woken`. From any thread.
+  // Makes the thread call `woken`. May be called from any thread.
   void Wake() const { wake_.Set(); }
-  // Makes the thread close the ports and end; it may have to be started yet. From any thread.
+  // Makes the thread close the ports and end, even before it has started. May be called from any thread.
   void RequestStop();
-  // Waits for that.
+  // RequestStop, and waits until the thread has ended.
   void Stop();
 
  private:

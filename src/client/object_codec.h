@@ -1,4 +1,4 @@
-// Objects to bodies and back, whatever form they have here: structs with a table, or DynamicObject.
+// Encodes and decodes objects as HTTP bodies: structs with a table, or DynamicObject.
 #pragma once
 
 #include <string>
@@ -16,40 +16,40 @@ inline constexpr std::string_view kJsonType = "application/json";
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 
 enum class BodyFormat { kJson, kProtobuf, kUnknown };
-// By a Content-Type, whatever parameters it has.
+// The format of a Content-Type, ignoring its parameters.
 BodyFormat FormatOf(std::string_view content_type);
 
-// Whether servers speak protobuf for the type: built-in kinds, whatever the table of another one says.
+// Whether servers support protobuf for the type. True only for built-in kinds, even if another table has protobuf numbers.
 bool HasProtobuf(const TypeInfo& type);
 
-// The table of ObjectList<T> for the table of T. The same one each time; never freed.
+// The table of ObjectList<T> for the table of T. Always the same one; never freed.
 const TypeInfo& ListTableOf(const TypeInfo& item);
 
 struct EncodedBody {
   std::string bytes;
   std::string_view content_type;
 };
-// `type` null: a DynamicObject. Protobuf where it is wanted and the object can be said in it: one with members that came unknown by JSON
-// cannot, and goes as JSON.
+// A null `type` means DynamicObject. Uses protobuf if it is preferred and can express the object. An object with unknown members from JSON
+// cannot be expressed and is sent as JSON.
 Result<EncodedBody> EncodeObject(const TypeInfo* type, const void* object, bool prefer_protobuf);
 
-// The kind that a body says it has; empty where it says nothing. Cheap: does not decode the rest of a protobuf body.
+// The kind that a body declares; empty if it has none. Cheap: does not decode the rest of a protobuf body.
 struct BodyKind {
   std::string api_version;
   std::string kind;
 };
 
-// Reads one object of an answer. A body that is a Status of failure gives that error, whatever the HTTP code was.
+// Decodes one object of a response. A body with a failure Status returns that error, whatever the HTTP code.
 Result<void> DecodeObject(const TypeInfo* type, bool metadata_only, std::string_view content_type, std::string_view body,
                           const DecodeOptions& options, void* object);
-// Reads an ObjectList<T>. With `undecodable`, items that cannot be decoded go there, and the list has the others.
+// Decodes an ObjectList<T>. With `undecodable`, items that cannot be decoded are stored there, and the list has the others.
 Result<void> DecodeObjectList(const TypeInfo* type, bool metadata_only, std::string_view content_type, std::string_view body,
                               const DecodeOptions& options, void* list, std::vector<UndecodableObject>* undecodable = nullptr);
 
-// Back to its default value, whatever a decoder that failed has left in it: decoders want an empty object.
+// Resets an object to its default value after a failed decode, because decoders need an empty object.
 void ResetObject(const TypeInfo& type, void* object);
 
-// The metadata of an object in either form.
+// The metadata of an object of either form.
 ObjectKey KeyOfObject(const TypeInfo* type, const void* object);
 
 }  // namespace kube::internal

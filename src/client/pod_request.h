@@ -1,4 +1,4 @@
-// Requests for subresources of a pod that are no objects: log, exec, attach, portforward.
+// Requests for pod subresources that are not objects: log, exec, attach, portforward.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ namespace kube::internal {
 // "pods/log default/web", for error messages.
 std::string DescribePod(const ObjectKey& pod, std::string_view subresource);
 
-// GET of the subresource. Errors: kInvalid without a name or a namespace, or with ones that no path can have.
+// A GET of the subresource. Errors: kInvalid if name or namespace are missing or invalid in a path.
 Result<HttpRequest> PodRequest(const ObjectKey& pod, std::string_view subresource, const Query& query);
 
-// How long a session may be silent, and may take for one message.
+// Limits for the silence of a session and for sending one message.
 WebSocket::Limits SessionLimits();
 
-// Opens a WebSocket to the subresource. Errors: as DialWebSocket; kApi with what the server said where it refused.
+// Opens a WebSocket to the subresource. Errors: as DialWebSocket; kApi with the server's message if it refused.
 Result<WebSocketDial> DialPod(Transport& transport, const Context& ctx, HttpRequest request,
                               const std::vector<std::string_view>& protocols);
 

@@ -1,4 +1,4 @@
-// ProtobufRefusals: the resources that a server does not serve in protobuf, so that they are asked for in JSON at once.
+// ProtobufRefusals: the resources that a server does not serve as protobuf, so that they are requested as JSON at once.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace kube::internal {
 
-// Thread safety: all functions from any thread.
+// Thread safety: all functions may be called from any thread.
 // Cost: one atomic load if no server has refused anything.
 class ProtobufRefusals {
  public:
-  // Beyond it the oldest is forgotten, which costs one more refusal.
+  // Beyond this number the oldest entry is dropped, which costs one more refusal.
   static constexpr std::size_t kMost = 256;
 
   bool Has(const Gvr& gvr) const {
@@ -23,7 +23,7 @@ class ProtobufRefusals {
     MutexLock lock(mu_);
     return std::find(gvrs_.begin(), gvrs_.end(), gvr) != gvrs_.end();
   }
-  // Returns whether it is new.
+  // Returns whether the entry is new.
   bool Add(const Gvr& gvr) {
     MutexLock lock(mu_);
     if (std::find(gvrs_.begin(), gvrs_.end(), gvr) != gvrs_.end()) return false;

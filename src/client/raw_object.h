@@ -1,5 +1,5 @@
-// Objects as bytes: where they lie in a list, and which one it is, for when a decoder refuses one of them. These functions look only at
-// what they need and never fail on the rest; nothing in them recurses.
+// Objects as bytes: finds the items of a list and identifies an object that a decoder rejects. These functions read only what they need,
+// never fail on the rest, and do not recurse.
 #pragma once
 
 #include <string>
@@ -14,25 +14,25 @@ namespace kube::internal {
 // A list without its items, and the items.
 struct RawList {
   std::string head{};
-  std::vector<std::string_view> items{};  // point into the input
+  std::vector<std::string_view> items{};  // refer to the input
 };
-// False if the text is no JSON object with one list of items, as far as brackets and quotes tell.
+// Returns false if the text is not a JSON object with one list of items, judged by brackets and quotes only.
 bool SplitJsonList(std::string_view text, RawList& out);
-// Of a message without its envelope. False if it is malformed.
+// For a message without its envelope. Returns false if it is malformed.
 bool SplitProtobufList(std::string_view message, RawList& out);
 
-// Key, UID and version, as far as they can be read; without a name where the name cannot be read, or cannot be one, and without any of
-// them where the namespace cannot be, or the metadata end early: a key of which half is missing is that of another object.
+// Returns key, UID and version as far as they can be read. The name is empty if it is unreadable or invalid. All are empty if the namespace
+// is invalid or the metadata is truncated, because half a key would identify another object.
 UndecodableObject IdentifyJson(std::string_view object, const Error& why);
-// With or without an envelope.
+// With or without envelope.
 UndecodableObject IdentifyProtobuf(std::string_view object, const Error& why);
 
-// The message, in one line of at most 512 bytes.
+// The message in one line of at most 512 bytes.
 std::string OneLine(const Error& why);
-// Drops the reason and the memory that it takes.
+// Drops the reason and frees its memory.
 inline void DropReason(UndecodableObject& object) { std::string().swap(object.error); }
 
-// What a reader of the object gets: "ns/name cannot be decoded: spec.replicas: expected an integer".
+// The error for a reader of the object: "ns/name cannot be decoded: spec.replicas: expected an integer".
 Error UndecodableError(const UndecodableObject& object);
 
 }  // namespace kube::internal

@@ -1,4 +1,4 @@
-// From a verb and its options to an HttpRequest: paths, queries, headers.
+// Builds an HttpRequest from a verb and its options: path, query, headers.
 #pragma once
 
 #include <map>
@@ -14,18 +14,18 @@
 
 namespace kube::internal {
 
-// Sorted by name, as Go sends them.
+// Sorted by name, as in Go.
 using Query = std::multimap<std::string, std::string>;
 
-// "%2F" and such; for one segment of a path.
+// Percent-encodes text for one path segment: "%2F".
 std::string EscapePathSegment(std::string_view text);
-// "a=1&b=x+y"; empty for no parameters.
+// "a=1&b=x+y"; empty without parameters.
 std::string EncodeQuery(const Query& query);
 
-// What a segment of a path may not be: ".", "..", or something with '/' or '%'. Errors: kInvalid.
+// Rejects invalid path segments: ".", "..", and any text with '/' or '%'. Errors: kInvalid.
 Result<void> CheckPathSegment(std::string_view what, std::string_view text);
 
-// Where a request goes.
+// The target of a request.
 struct ResourcePath {
   const Gvr* gvr = nullptr;
   std::string_view ns;
@@ -34,7 +34,7 @@ struct ResourcePath {
 
   // "/apis/apps/v1/namespaces/default/deployments/web/status". Errors: kInvalid.
   Result<std::string> ToTarget() const;
-  // The same with {namespace} and {name} in the place of theirs.
+  // The same with {namespace} and {name} instead of their values.
   std::string ToTemplate() const;
   // "deployments.apps default/web", for error messages.
   std::string Describe() const;
@@ -44,7 +44,7 @@ Query ToQuery(const ListOptions& options);
 Query ToQuery(const WatchOptions& options);
 Query ToQuery(const WriteOptions& options);
 Query ToQuery(const ApplyOptions& options);
-// The body of a DELETE; nothing where there is nothing to say.
+// The body of a DELETE; nothing if all options are unset.
 std::string ToBody(const DeleteOptions& options);
 
 }  // namespace kube::internal

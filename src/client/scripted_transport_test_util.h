@@ -1,4 +1,4 @@
-// A Transport that answers from a script and remembers what it was asked.
+// A Transport that answers from a script and records its requests.
 #pragma once
 
 #include <deque>
@@ -13,12 +13,12 @@
 
 namespace kube::internal {
 
-// Thread safety: from many threads.
+// Thread safety: all functions may be called from many threads at once.
 class ScriptedTransport : public Transport {
  public:
   using Handler = std::function<Result<HttpResponse>(const HttpRequest&)>;
 
-  // What comes next. Without anything left: 500.
+  // Adds the next response. Without responses left, the code is 500.
   void Answer(Handler handler) {
     MutexLock lock(mu_);
     script_.push_back(std::move(handler));
@@ -40,7 +40,7 @@ class ScriptedTransport : public Transport {
   void Fail(Error error) {
     Answer([error](const HttpRequest&) -> Result<HttpResponse> { return error; });
   }
-  // For everything that the script does not answer.
+  // Used for requests that the script does not cover.
   void SetDefault(Handler handler) {
     MutexLock lock(mu_);
     default_ = std::move(handler);

@@ -21,14 +21,14 @@
 
 namespace kube::internal {
 
-// What a case talks to.
+// The server of a test case.
 struct TestServer {
   std::string kubeconfig;  // text
   std::string version;     // "v1.36.3"
-  std::string kubectl;     // of its own release; empty where there is none
+  std::string kubectl;     // of the same release; empty if not available
 };
 
-// "embedded", "newest" or "oldest". Errors: kConfig where the programs are not there: skip.
+// "embedded", "newest" or "oldest". Errors: kConfig if the programs are not installed; the test is then skipped.
 class TestServers : public ::testing::Environment {
  public:
   Result<TestServer> Get(const std::string& name) {
@@ -62,7 +62,7 @@ class TestServers : public ::testing::Environment {
 };
 inline TestServers& test_servers = *static_cast<TestServers*>(::testing::AddGlobalTestEnvironment(new TestServers));
 
-// A case for each of the three servers: TEST_P(MyServerTest, ...) with INSTANTIATE_SERVERS(MyServerTest).
+// Runs each case against the three servers: TEST_P(MyServerTest, ...) with INSTANTIATE_SERVERS(MyServerTest).
 class ServerTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -84,7 +84,7 @@ class ServerTest : public ::testing::TestWithParam<const char*> {
   }
   Client NewClient(ClientOptions options = {}) const { return Client::FromConfig(Config(), std::move(options)).value(); }
 
-  // Standard output of kubectl; its errors go to `errors` in dir(). Needs server_.kubectl.
+  // Returns the standard output of kubectl and writes its errors to `errors` in dir(). Needs server_.kubectl.
   std::string Kubectl(const std::string& arguments) const {
     const std::string command = "HOME='" + dir() + "' '" + server_.kubectl + "' --kubeconfig '" + dir() + "/kubeconfig' " + arguments +
                                 " 2>'" + dir() + "/errors' </dev/null";

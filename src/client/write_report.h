@@ -1,4 +1,4 @@
-// Telling the observers of a context what was written (kube/client/write_observer.h). All of it costs nothing where nobody observes.
+// Reports writes to the observers of a context (kube/client/write_observer.h). Costs nothing without observers.
 #pragma once
 
 #include <string_view>
@@ -12,24 +12,24 @@
 
 namespace kube::internal {
 
-// What was asked for.
+// The request.
 struct WriteCall {
   const ResourceTarget& target;
-  std::string_view verb{};  // of RBAC
+  std::string_view verb{};  // as RBAC names it
   std::string_view subresource{};
 };
 
-// The answer to a write, of the target's form.
+// `answer` is the response to a write, in the form of the target.
 void ReportWrite(const ClientCore& core, const Context& ctx, const WriteCall& call, const void* answer);
-// Metadata of an answer of another kind, such as Scale: counts where it is the object's own.
+// For the metadata of a response of another kind, such as Scale; used if it is the object's own.
 void ReportMetadata(const ClientCore& core, const Context& ctx, const WriteCall& call, const ObjectKey& key,
                     const meta::v1::ObjectMeta& metadata);
-// The answer to a deletion: a Status, or the object.
+// For the response to a deletion: a Status or the object.
 void ReportDeletion(const ClientCore& core, const Context& ctx, const WriteCall& call, const ObjectKey& key, const DeleteOptions& options,
                     const HttpResponse& response);
-// The answer to the deletion of a collection: what it had.
+// For the response to the deletion of a collection: the deleted objects.
 void ReportDeletions(const ClientCore& core, const Context& ctx, const WriteCall& call, const HttpResponse& response);
-// A deletion that says nothing of the object, such as an eviction.
+// For a deletion whose response does not describe the object, such as an eviction.
 void ReportDeleting(const ClientCore& core, const Context& ctx, const WriteCall& call, const ObjectKey& key, std::string_view uid);
 
 }  // namespace kube::internal

@@ -1,11 +1,11 @@
-// Clock: the time, and timers, of everything in kubexx that waits.
+// Clock: time and timers for everything in kubexx that waits.
 //
-//   Clock::Real()      the machine's clock, with one timer thread for the process
-//   FakeClock          time that a test moves by hand (fake_clock.h)
-//   Timer              a pending call; cancelled when it goes out of scope
+//   Clock::Real()      the system clock, with one timer thread per process
+//   FakeClock          a clock that tests advance by hand (fake_clock.h)
+//   Timer              a pending callback; cancelled when it goes out of scope
 //
-// Code that waits takes its Clock from its Context (ctx.clock()), so a test with a fake clock controls every delay of the code under
-// test. To sleep, use Context::SleepFor, which also ends when the context ends.
+// Code that waits takes its Clock from its Context (ctx.clock()), so a test with a FakeClock controls every delay of the code under test.
+// To sleep, use Context::SleepFor, which also returns when the context stops.
 #pragma once
 
 #include <utility>
@@ -22,21 +22,21 @@ class TimerQueue;
 struct TimerEntry;
 }  // namespace internal
 
-// A pending call of Clock::AddTimer.
+// A pending callback of Clock::AddTimer.
 //
 // Thread safety: one thread at a time per object. The callback runs on another thread; see Cancel.
 class KUBE_EXPORT Timer {
  public:
   Timer();
   Timer(Timer&&) noexcept;
-  Timer& operator=(Timer&&) noexcept;  // cancels what this object held
+  Timer& operator=(Timer&&) noexcept;  // cancels the timer that this object held
   ~Timer();                            // Cancel()
 
-  // Makes sure that the callback is not running and will not run. Waits for a callback that is running at this moment, unless it is
-  // that callback that calls. Do not hold a lock that the callback takes. Returns whether the call was prevented.
+  // Ensures that the callback is not running and will not run. Waits for a callback that is currently running, unless called from that
+  // callback. Do not hold a lock that the callback takes. Returns true if the call was prevented.
   bool Cancel();
 
-  // Whether the callback has still to run.
+  // Whether the callback has not run yet.
   bool pending() const;
 
  private:
@@ -45,11 +45,12 @@ class KUBE_EXPORT Timer {
   std::shared_ptr<internal::TimerEntry> entry_;
 };
 
-// A source of time and timers. Has two implementations, Real() and FakeClock; not meant to be derived from elsewhere.
+// A source of time and timers. The only implementations are Real() and FakeClock; do not derive others.
 //
 // Thread safety: all methods may be called from any thread.
 class KUBE_EXPORT Clock {
  public:
+  // Durations, monotonic times and times of day of all clocks.
   using Duration = std::chrono::nanoseconds;
   using TimePoint = std::chrono::steady_clock::time_point;
   using WallTime = std::chrono::system_clock::time_point;
@@ -58,23 +59,23 @@ class KUBE_EXPORT Clock {
   Clock(const Clock&) = delete;
   Clock& operator=(const Clock&) = delete;
 
-  // The machine's clock. The same object each time; its timer thread starts with the first timer and is joined when the process exits.
+  // The system clock, always the same object. Its timer thread starts with the first timer and is joined when the process exits.
   static const std::shared_ptr<Clock>& Real();
 
-  // Time that only moves forward; for durations and deadlines.
+  // Monotonic time, for durations and deadlines.
   virtual TimePoint Now() const = 0;
 
-  // The time of day, which may jump; for people and for other machines.
+  // Time of day, which may jump; for display and for data sent to other machines.
   virtual WallTime WallNow() const = 0;
 
-  // Calls `callback` once, at `when` or soon after. Timers of the same moment run in the order in which they were added. All callbacks
-  // of a clock run one after another on one thread, so a callback must be quick, must not block and must not throw.
+  // Calls `callback` once, at `when` or soon after. Timers with the same time run in the order in which they were added. All callbacks of a
+  // clock run one after another on one thread, so a callback must be non-blocking and must not throw.
   [[nodiscard]] virtual Timer AddTimer(TimePoint when, std::function<void()> callback) = 0;
 
-  // The same, `delay` from now.
+  // The same, after `delay`.
   [[nodiscard]] Timer AddTimerAfter(Duration delay, std::function<void()> callback) { return AddTimer(Later(delay), std::move(callback)); }
 
-  // Now() + delay, without overflow for very long delays.
+  // Returns Now() + delay, without overflow for very long delays.
   TimePoint Later(Duration delay) const;
 
  protected:

@@ -1,12 +1,12 @@
-// Context: when to stop. The first parameter of everything that may block.
+// Context: cancellation and deadlines. The first parameter of every function that may block, as in Go.
 //
 //   Context::Background()        never stops
 //   ctx.WithTimeout(5s)          a child that stops after 5 s, or when its parent stops
 //   ctx.WithCancel()             a child and the CancelSource that stops it
-//   ctx.WithValue(observer)      a child that carries something for those who work in its name
+//   ctx.WithValue(observer)      a child that carries a value to everything called with it
 //   SignalContext()              stops at SIGINT or SIGTERM; for main()
 //
-// wait_until.h waits for a condition, or until a context stops.
+// To wait for a condition or until a context stops, see wait_until.h.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ struct ContextState;
 struct ContextTokens;  // of stop_token.h
 }  // namespace internal
 
-// A stop signal, an optional deadline and a clock. Contexts form a tree: when one stops, all its descendants stop, for the same reason.
+// A stop signal, an optional deadline and a clock. Contexts form a tree: when one stops, all its descendants stop for the same reason.
 //
 // Example:
 //   Result<void> Poll(Context ctx) {
@@ -40,15 +40,16 @@ struct ContextTokens;  // of stop_token.h
 //     return {};
 //   }
 //
-// Thread safety: copies and one object alike may be used from many threads at once.
+// Thread safety: a context and its copies may be used from many threads at once.
 // Lifetime: a child's timer and its link to the parent are freed with the last copy of the child.
-// Cost: a copy is one reference count; a child is one allocation, plus a timer if it has a deadline of its own.
+// Cost: a copy is one reference count; a child is one allocation, plus a timer if it has its own deadline.
 class KUBE_EXPORT Context {
  public:
+  // As those of Clock.
   using Duration = Clock::Duration;
   using TimePoint = Clock::TimePoint;
 
-  // What OnDone returns. Its destructor makes sure that the callback is not running and will not run: it waits for one that is running
+  // Returned by OnDone. Its destructor ensures that the callback is not running and will not run: it waits for a callback that is running
   // on another thread. Do not destroy it while holding a lock that the callback takes.
   class KUBE_EXPORT Registration {
    public:
@@ -64,55 +65,58 @@ class KUBE_EXPORT Context {
     std::unique_ptr<Callback> callback_;
   };
 
-  // The root of a tree. Never stops by itself. All descendants use `clock`.
+  // The root of a tree. It never stops by itself. All descendants use `clock`.
   static Context Background();
   static Context Background(std::shared_ptr<Clock> clock);
 
-  // A child that stops at the deadline with Error::Timeout. The earlier of this deadline and the parent's counts. A deadline in the
-  // past gives a child that is stopped already.
+  // Returns a child that stops at the deadline with Error::Timeout. The earlier deadline of child and parent applies. If the deadline is in
+  // the past, the child is already stopped.
   [[nodiscard]] Context WithDeadline(TimePoint deadline) const;
   [[nodiscard]] Context WithTimeout(Duration timeout) const;
 
-  // A child that stops when the source's Cancel() is called or the source is destroyed.
+  // Returns a child and a source. The child stops when Cancel() of the source is called or the source is destroyed.
   [[nodiscard]] std::pair<Context, CancelSource> WithCancel() const;
 
-  // A child that carries `value`, and gives it to all that are made from it: for what belongs to a piece of work rather than to a
-  // function, such as who is told of its writes. One value of each type; an inner one hides that of the outer context.
+  // Returns a child that carries `value`, as do its descendants. Use it for data that belongs to a request rather than to a function, such
+  // as a WriteObserver. There is one value per type; an inner value hides the outer one.
   template <typename T>
   [[nodiscard]] Context WithValue(std::shared_ptr<T> value) const {
     return WithErased(typeid(T), std::move(value));
   }
-  // Null where there is none. Cost: nothing to speak of where no context of the chain has a value.
+  // The value of type T, or null. Cost: negligible if no context of the chain carries a value.
   template <typename T>
   std::shared_ptr<T> Value() const {
     return std::static_pointer_cast<T>(Erased(typeid(T)));
   }
 
+  // Whether the context has stopped.
   bool stopped() const;
 
-  // Nothing while the context goes on; afterwards why it stopped, the same each time: kCancelled, kTimeout, or what Cancel() was given.
+  // Nothing while the context is running; afterwards the reason why it stopped, always the same: kCancelled, kTimeout, or the argument of
+  // Cancel().
   std::optional<Error> Err() const;
 
-  // The same as a Result, for `if (auto r = ctx.Check(); !r) return r.error();`.
+  // Err() as a Result, for `if (auto r = ctx.Check(); !r) return r.error();`.
   Result<void> Check() const;
 
+  // The earliest deadline of this context and its ancestors; nothing if there is none.
   std::optional<TimePoint> deadline() const;
 
-  // Time left until the deadline, at least zero; nothing without a deadline.
+  // Time left until the deadline, at least zero; nothing if there is no deadline.
   std::optional<Duration> remaining() const;
 
+  // The clock of the tree.
   const std::shared_ptr<Clock>& clock() const;
 
-  // Blocks for `duration` of the context's clock. Ok when it has passed; the reason of the stop when the context stops first, or has
-  // stopped before.
+  // Blocks for `duration` by the context's clock. Returns ok after that, or the context's error if it stops first or has already stopped.
   Result<void> SleepFor(Duration duration) const;
   Result<void> SleepUntil(TimePoint when) const;
 
   // Blocks until the context stops.
   void WaitUntilStopped() const;
 
-  // Calls `callback` once, when the context stops: on the thread that stops it (for a deadline: the clock's), or here and now if it has
-  // stopped already. The callback must be quick and must not throw.
+  // Calls `callback` once when the context stops, on the thread that stops it (for a deadline: the clock's thread), or immediately on this
+  // thread if it has already stopped. The callback must be non-blocking and must not throw.
   [[nodiscard]] Registration OnDone(std::function<void()> callback) const;
 
  private:
@@ -126,21 +130,21 @@ class KUBE_EXPORT Context {
   std::shared_ptr<internal::ContextState> state_;  // never null
 };
 
-// Stops the context that it came with; at the latest when it is destroyed. Move-only.
+// Stops the context that it was created with, at the latest when it is destroyed. Move-only.
 //
-// Thread safety: Cancel may be called from any thread, any number of times; the first call counts.
+// Thread safety: Cancel may be called from any thread, any number of times; the first call decides the error.
 class KUBE_EXPORT CancelSource {
  public:
   CancelSource(CancelSource&&) noexcept = default;
-  CancelSource& operator=(CancelSource&& other) noexcept;  // cancels what this object held
+  CancelSource& operator=(CancelSource&& other) noexcept;  // cancels the context that this object held
   ~CancelSource();
 
-  // Stops the context and runs the OnDone callbacks of it and its descendants before returning.
+  // Stops the context and runs the OnDone callbacks of it and its descendants before it returns.
   void Cancel() const;
-  // The same, with the error that Err() shall give from then on.
+  // The same, with the error that Err() returns from then on.
   void Cancel(Error cause) const;
 
-  // Lets the context go on after this object is gone.
+  // Releases the context: it then outlives this object.
   void Detach() { state_ = nullptr; }
 
  private:
@@ -149,11 +153,11 @@ class KUBE_EXPORT CancelSource {
   std::shared_ptr<internal::ContextState> state_;
 };
 
-// The context of main(): stops at the first SIGINT or SIGTERM; the second one ends the process with exit code 1, so a program that
-// hangs in its shutdown can still be ended from the keyboard.
+// The context of main(). It stops at the first SIGINT or SIGTERM. The second signal ends the process with exit code 1, so a program that
+// hangs during shutdown can still be stopped from the keyboard.
 //
-// The first call installs the signal handlers and starts a thread; every call returns the same context. Threads that run at that time
-// keep their signal masks. Programs that handle signals themselves do not call this.
+// The first call installs the signal handlers and starts a thread; every call returns the same context. Threads that are already running
+// keep their signal masks. Programs that handle signals themselves must not call this.
 KUBE_EXPORT Context SignalContext();
 
 }  // namespace kube

@@ -1,10 +1,10 @@
-// Error: the one error type of kubexx.
+// Error: the error type of kubexx.
 //
-//   Error                    what went wrong: a kind, a message, and for API errors the HTTP code, the Kubernetes reason and details
-//   IsNotFound(e) ...        predicates with the names that Go users know
-//   ErrorException           what Result<T>::value() throws for programs that prefer exceptions
+//   Error                    a kind and a message; for API errors also the HTTP code, the Kubernetes reason and details
+//   IsNotFound(e) ...        predicates named as in Go's apierrors
+//   ErrorException           thrown by Result<T>::value(), for programs that prefer exceptions
 //
-// Functions that can fail return Result<T> (result.h); they never throw, except std::bad_alloc.
+// Functions that can fail return Result<T> (result.h). They never throw, except std::bad_alloc.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace kube {
 
-// Where an error comes from. `kApi` errors carry what the server said; all others are made on this side.
+// The origin of an error. `kApi` errors come from the server; all others arise in this process.
 enum class ErrorKind : std::uint8_t {
   kApi,        // the server answered with a Status
   kTransport,  // connection refused, reset, TLS failure, unexpected end of stream
@@ -28,34 +28,36 @@ enum class ErrorKind : std::uint8_t {
   kCancelled,  // the Context was stopped
   kAuth,       // credentials could not be obtained
   kConfig,     // kubeconfig, flags or environment are wrong
-  kDecode,     // bytes from outside could not be understood; the message names the path or the offset
-  kInvalid,    // an argument or an object is not acceptable
-  kClosed,     // the thing that was asked is shut down
-  kUserCode,   // a user's callback threw or failed
+  kDecode,     // external bytes could not be decoded; the message names the path or the offset
+  kInvalid,    // an argument or an object is invalid
+  kClosed,     // the object that was called is shut down
+  kUserCode,   // a user callback threw or failed
   kInternal,   // a bug in kubexx
 };
 
+// The name of the kind, for messages and logs.
 KUBE_EXPORT std::string_view ToString(ErrorKind kind);
 
-// One entry of a Status's `details.causes`: the field that the server refused, and why.
+// One entry of a Status's `details.causes`: the rejected field and the reason.
 struct ErrorCause {
   std::string reason;
   std::string message;
   std::string field;
 };
 
-// An immutable description of a failure. Copies share one payload: one pointer wide, cheap to pass around.
+// An immutable description of a failure. Copies share one payload: an Error is one pointer wide and cheap to copy.
 //
 // Thread safety: immutable; copies may be used from any thread.
 class KUBE_EXPORT Error {
  public:
+  // The contents of an Error.
   struct Payload {
     ErrorKind kind = ErrorKind::kInternal;
-    int http_code = 0;                                // 0 where no server answered
+    int http_code = 0;                                // 0 if no server answered
     std::string reason;                               // Kubernetes reason: "NotFound", "Conflict", ...
-    std::string message;                              // for a person
-    std::optional<int> retry_after_seconds;           // the server's wish, where it had one
-    std::string resource_group, resource_kind, name;  // what the error is about, where known
+    std::string message;                              // human-readable
+    std::optional<int> retry_after_seconds;           // Retry-After of the server, if it sent one
+    std::string resource_group, resource_kind, name;  // the object in question, if known
     std::vector<ErrorCause> causes;
     std::vector<std::string> context;  // outermost first: "list pods in ns x"
   };
@@ -72,12 +74,14 @@ class KUBE_EXPORT Error {
     if (rep_->refs.DropsLast()) Free(rep_);
   }
 
+  // Errors of the common kinds.
   static Error Decode(std::string message) { return Error(ErrorKind::kDecode, std::move(message)); }
   static Error Invalid(std::string message) { return Error(ErrorKind::kInvalid, std::move(message)); }
   static Error Cancelled(std::string message) { return Error(ErrorKind::kCancelled, std::move(message)); }
   static Error Timeout(std::string message) { return Error(ErrorKind::kTimeout, std::move(message)); }
   static Error Internal(std::string message) { return Error(ErrorKind::kInternal, std::move(message)); }
 
+  // The members of the payload.
   ErrorKind kind() const { return payload().kind; }
   int http_code() const { return payload().http_code; }
   const std::string& reason() const { return payload().reason; }
@@ -87,10 +91,10 @@ class KUBE_EXPORT Error {
   const std::vector<std::string>& context() const { return payload().context; }
   const Payload& payload() const { return rep_->payload; }
 
-  // The context chain and the message on one line: "list pods in ns x: connection refused".
+  // The context chain and the message in one line: "list pods in ns x: connection refused".
   std::string ToString() const;
 
-  // The same failure, said from one level further out.
+  // Returns the same error with `what` prepended to its context.
   [[nodiscard]] Error WithContext(std::string what) const;
 
  private:
@@ -103,9 +107,9 @@ class KUBE_EXPORT Error {
   Rep* rep_;  // never null: there is no moved-from Error, moving copies
 };
 
-// Predicates over API errors. They match the Kubernetes reason; the HTTP code decides only where the reason is none of the known
-// ones, so a 409 AlreadyExists is not a Conflict. IsTooManyRequests and IsRequestEntityTooLarge also match by code alone;
-// IsAlreadyExists, IsResourceExpired, IsServerTimeout and IsStoreReadError match by reason only.
+// Predicates over API errors. They match the Kubernetes reason. The HTTP code decides only if the reason is unknown, so a 409 AlreadyExists
+// is not a Conflict. IsTooManyRequests and IsRequestEntityTooLarge also match by code alone; IsAlreadyExists, IsResourceExpired,
+// IsServerTimeout and IsStoreReadError match by reason only.
 KUBE_EXPORT bool IsNotFound(const Error& e);
 KUBE_EXPORT bool IsAlreadyExists(const Error& e);
 KUBE_EXPORT bool IsConflict(const Error& e);
@@ -126,15 +130,15 @@ KUBE_EXPORT bool IsServiceUnavailable(const Error& e);
 KUBE_EXPORT bool IsInternalError(const Error& e);
 KUBE_EXPORT bool IsStoreReadError(const Error& e);
 
-// Predicates over errors of this side.
+// Predicates over errors of this process.
 inline bool IsCancelled(const Error& e) { return e.kind() == ErrorKind::kCancelled; }
-// A deadline of this side passed. (IsTimeout is about the server's answer.)
+// True if a local deadline passed. (IsTimeout is about the server's response.)
 inline bool IsDeadlineExceeded(const Error& e) { return e.kind() == ErrorKind::kTimeout; }
 
-// The server's suggested delay in seconds: `details.retryAfterSeconds`; always an answer (at least 0) for ServerTimeout.
+// The delay in seconds that the server suggests: `details.retryAfterSeconds`. Always set (at least 0) for ServerTimeout.
 KUBE_EXPORT std::optional<int> SuggestsClientDelay(const Error& e);
 
-// Thrown by Result<T>::value() when there is no value.
+// Thrown by Result<T>::value() if there is no value.
 class KUBE_EXPORT ErrorException : public std::exception {
  public:
   explicit ErrorException(Error error);
@@ -147,7 +151,7 @@ class KUBE_EXPORT ErrorException : public std::exception {
 };
 
 namespace internal {
-// Out of line so that Result<T> stays small in every user's object file.
+// Out of line, to keep Result<T> small in the object files of callers.
 [[noreturn]] KUBE_EXPORT void ThrowError(const Error& error);
 [[noreturn]] KUBE_EXPORT void AbortNoError();
 }  // namespace internal

@@ -1,4 +1,4 @@
-// KUBE_EXPORT marks what a shared build of kubexx makes visible. Everything else is hidden.
+// KUBE_EXPORT marks the symbols that a shared library build exports. All others are hidden.
 #pragma once
 
 #define KUBE_EXPORT __attribute__((visibility("default")))

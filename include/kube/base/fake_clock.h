@@ -1,4 +1,4 @@
-// FakeClock: a Clock for tests, where time stands still until the test moves it.
+// FakeClock: a Clock for tests, whose time moves only when the test moves it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace kube {
 
-// Example: code under test sleeps in a thread of its own; the test waits until it does, then moves time.
+// A clock that tests advance by hand. Example: code under test sleeps in another thread; the test waits until it does, then advances time.
 //
 //   auto clock = std::make_shared<FakeClock>();
 //   Context ctx = Context::Background(clock);
@@ -20,32 +20,35 @@ namespace kube {
 //   ASSERT_TRUE(clock->WaitForWaiters(1));
 //   clock->Advance(std::chrono::hours(1));
 //
-// Thread safety: all methods may be called from any thread, but Advance and AdvanceToNextTimer not from inside a timer's callback.
+// Thread safety: all methods may be called from any thread, except that Advance and AdvanceToNextTimer must not be called from a timer's
+//   callback.
 class KUBE_EXPORT FakeClock final : public Clock {
  public:
   // The wall clock starts at 2020-01-01T00:00:00Z.
   FakeClock();
+  // The wall clock starts at `wall`.
   explicit FakeClock(WallTime wall);
   ~FakeClock() override;
 
+  // As Clock.
   TimePoint Now() const override;
   WallTime WallNow() const override;
   [[nodiscard]] Timer AddTimer(TimePoint when, std::function<void()> callback) override;
 
-  // Moves both clocks forward and runs what becomes due, in the order of time, on the calling thread; Now() is exactly the timer's
-  // moment while it runs. A timer that is already due when it is added waits for the next Advance, which may be Advance({}).
+  // Advances both clocks and runs the timers that become due, in order of time, on the calling thread. While a timer runs, Now() is exactly
+  // its time. A timer that is already due when it is added runs in the next Advance, which may be Advance({}).
   void Advance(Duration by);
 
-  // Moves to the earliest timer and runs all of that moment. False if there is none.
+  // Advances to the earliest timer and runs all timers of that time. Returns false if there is none.
   bool AdvanceToNextTimer();
 
-  // Moves the wall clock alone, as an administrator or NTP would.
+  // Sets the wall clock alone, as an administrator or NTP would.
   void SetWallNow(WallTime wall);
 
-  // How many timers are pending: sleeps, context deadlines and direct ones alike.
+  // The number of pending timers, including sleeps and context deadlines.
   std::size_t waiters() const;
 
-  // Blocks until at least `n` timers are pending. False if that takes longer than `limit` of real time, which means the test hangs.
+  // Blocks until at least `n` timers are pending. Returns false after `limit` of real time, which means that the test hangs.
   [[nodiscard]] bool WaitForWaiters(std::size_t n, std::chrono::nanoseconds limit = std::chrono::seconds(30)) const;
 
  private:

@@ -1,4 +1,4 @@
-// Gate: stop letting work in, and wait until the work that is inside has left.
+// Gate: refuses new work and waits for running work to finish.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace kube {
 
-// Counts the operations that use an object, so that its owner can shut down without pulling the floor away from under them.
+// Counts the operations in progress on an object, so that the object can shut down safely.
 //
 // Example:
 //   Result<int> Server::Handle() {
@@ -22,10 +22,10 @@ namespace kube {
 //   }
 //   Server::~Server() { gate_.Close(); }
 //
-// Thread safety: all methods may be called from any thread. Closing from inside the gate waits for itself forever.
+// Thread safety: all methods may be called from any thread. Closing the gate from inside deadlocks.
 class KUBE_EXPORT Gate {
  public:
-  // Proof of being inside; leaves when destroyed. Move-only. Must not outlive the gate, whose destructor waits for it.
+  // Keeps the gate entered until it is destroyed. Move-only. Must not outlive the gate, whose destructor waits for it.
   class [[nodiscard]] Holder {
    public:
     Holder(Holder&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
@@ -52,16 +52,18 @@ class KUBE_EXPORT Gate {
   Gate& operator=(const Gate&) = delete;
   ~Gate() { Close(); }
 
-  // Nothing once Close() was called.
+  // Enters the gate. Returns nothing after Close().
   std::optional<Holder> Enter();
 
-  // Refuses new work and blocks until the old has left. May be called again, and then waits as well.
+  // Refuses new entries and blocks until all holders have left. May be called again; each call waits.
   void Close();
 
-  // The same, but gives up waiting when `ctx` stops, with its error; the gate stays closed.
+  // The same, but stops waiting when `ctx` stops and returns its error; the gate stays closed.
   Result<void> Close(const Context& ctx);
 
+  // Whether Close() was called.
   bool closed() const;
+  // The number of holders.
   std::size_t count() const;
 
  private:

@@ -1,9 +1,9 @@
-// Structured logging: a message and key-value pairs.
+// Structured logging: messages with key-value pairs.
 //
-//   Logger           what code logs with; one per component
-//   LogBackend       where records go and which are wanted; one for the process unless a test makes its own
-//   LogSink          receives records; MakeTextSink (klog's form) and MakeJsonSink (JSON lines) write them as lines
-//   LogSettings      which records are wanted, for everything and per component
+//   Logger           logs for one component
+//   LogBackend       filters records and passes them to a sink; one per process, except in tests
+//   LogSink          receives records; MakeTextSink (klog's format) and MakeJsonSink (JSON lines) write them as lines
+//   LogSettings      the level and verbosity, global and per component
 //
 //   static const Logger log("cache.reflector");
 //   log.Info("Listed", {{"resource", "pods"}, {"count", 20000}});
@@ -12,7 +12,7 @@
 //
 //   I0102 15:04:05.000000    4711 reflector.cc:88] "Listed" logger="cache.reflector" resource="pods" count=20000
 //
-// The library writes to standard error and never to standard output. Wrap what must not be read in a SecretString (secret_string.h).
+// The library writes to standard error and never to standard output. Wrap secrets in a SecretString (secret_string.h).
 #pragma once
 
 #include <concepts>
@@ -36,13 +36,16 @@
 
 namespace kube {
 
+// The severity of a record.
 enum class LogLevel : std::int8_t { kError, kWarn, kInfo };
 
+// The name of the level: "error", "warn" or "info".
 KUBE_EXPORT std::string_view ToString(LogLevel level);
 
-// The value of a pair. Strings are borrowed: they have to live until the logging call returns (Logger::With makes copies).
+// The value of a pair. Strings are borrowed: they must live until the logging call returns (Logger::With makes copies).
 class KUBE_EXPORT LogValue {
  public:
+  // Stands for a secret.
   struct Redacted {};
   using Strings = std::vector<std::string>;
   using Variant = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view, std::string, std::chrono::nanoseconds,
@@ -65,29 +68,32 @@ class KUBE_EXPORT LogValue {
   LogValue(const SecretString&) : value_(Redacted{}) {}
   // NOLINTEND(google-explicit-constructor)
 
+  // The value by its type.
   const Variant& variant() const { return value_; }
-  // A copy that owns its string.
+  // Returns a copy that owns its string.
   LogValue Owned() const;
 
  private:
   Variant value_;
 };
 
+// A key-value pair.
 struct LogField {
   std::string_view key;
   LogValue value;
 };
 
+// The pairs of a record: {{"key", value}, ...}.
 using LogFields = std::initializer_list<LogField>;
 
-// Where a logging call stands in the source.
+// The source location of a logging call.
 struct LogLocation {
   const char* file = "";
   int line = 0;
   static constexpr LogLocation Current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 };
 
-// One thing to log. Everything in it is borrowed and dies after LogSink::Write. A key occurs once in `fields`.
+// One log entry. It borrows everything, so it is valid only during LogSink::Write. Each key occurs once in `fields`.
 struct LogRecord {
   LogLevel level = LogLevel::kInfo;
   int verbosity = 0;
@@ -100,42 +106,44 @@ struct LogRecord {
   std::vector<LogField> fields;
 };
 
-// Lines without the newline at the end. Control characters, broken UTF-8 and text-direction marks are escaped: a value cannot forge a
-// line or drive a terminal. Times are UTC.
+// Format a record as a line without the final newline. Control characters, invalid UTF-8 and text-direction marks are escaped, so a value
+// cannot forge a line or control a terminal. Times are UTC.
 KUBE_EXPORT std::string FormatKlog(const LogRecord& record);
 KUBE_EXPORT std::string FormatJson(const LogRecord& record);
 
 // Receives records.
 //
-// Thread safety: Write is called from many threads at once. It must not throw, and must not log to the backend that calls it.
+// Thread safety: Write is called from many threads at once. It must not throw, and must not log to the backend that called it.
 class KUBE_EXPORT LogSink {
  public:
   virtual ~LogSink();
   virtual void Write(const LogRecord& record) noexcept = 0;
 };
 
-// Receives a line, newline included. Called from many threads at once; must not throw.
+// Receives a line with its newline. Called from many threads at once; must not throw.
 using LogLineWriter = std::function<void(std::string_view line)>;
 
 // Writes each line with one write(2) to standard error.
 KUBE_EXPORT LogLineWriter StderrWriter();
+// Formats records with FormatKlog or FormatJson and passes them to `writer`.
 KUBE_EXPORT std::shared_ptr<LogSink> MakeTextSink(LogLineWriter writer = StderrWriter());
 KUBE_EXPORT std::shared_ptr<LogSink> MakeJsonSink(LogLineWriter writer = StderrWriter());
 
-// How much is wanted: records up to `level`, and of the verbose ones those up to V(verbosity).
+// The records to log: those up to `level`, and verbose ones up to V(verbosity).
 struct LogThreshold {
   LogLevel level = LogLevel::kInfo;
   int verbosity = 0;
   friend bool operator==(const LogThreshold&, const LogThreshold&) = default;
 };
 
+// Thresholds, global and per component.
 struct LogSettings {
   LogThreshold everything;
-  // By component. Names have dots; the longest name that is the component or a leading part of it counts: "cache" rules
-  // "cache.reflector" unless that has an entry of its own.
+  // Thresholds by component. Names are dotted; the longest entry that equals the component or is a leading part of it applies: "cache"
+  // covers "cache.reflector" unless that has its own entry.
   std::map<std::string, LogThreshold, std::less<>> components;
 
-  // Reads "LEVEL,component=LEVEL,...", where LEVEL is error, warn, info or a verbosity: "info,cache=4,queue=error". For flags.
+  // Parses "LEVEL,component=LEVEL,...", where LEVEL is error, warn, info or a verbosity: "info,cache=4,queue=error". For flags.
   static Result<LogSettings> Parse(std::string_view text);
 };
 
@@ -143,19 +151,21 @@ namespace internal {
 struct LogComponent;
 }
 
-// Where records go. Thread safety: all methods may be called from any thread.
+// Filters records and passes them to a sink. Thread safety: all methods may be called from any thread.
 class KUBE_EXPORT LogBackend {
  public:
+  // `clock` supplies the time of the records.
   explicit LogBackend(std::shared_ptr<LogSink> sink, LogSettings settings = {}, std::shared_ptr<Clock> clock = Clock::Real());
   ~LogBackend();
   LogBackend(const LogBackend&) = delete;
   LogBackend& operator=(const LogBackend&) = delete;
 
-  // The one for the process: text on standard error at level info until somebody changes that.
+  // The backend of the process. Initially writes text to standard error at level info.
   static const std::shared_ptr<LogBackend>& Default();
 
-  // A record that is being written at this moment may still go to the old sink.
+  // Replaces the sink. A record that is being written concurrently may still reach the old one.
   void SetSink(std::shared_ptr<LogSink> sink);
+  // Takes effect immediately, also for existing loggers.
   void SetSettings(LogSettings settings);
   LogSettings settings() const;
 
@@ -174,10 +184,10 @@ class KUBE_EXPORT LogBackend {
 // Logs for one component. Cheap to copy.
 //
 // Thread safety: immutable; may be used from many threads at once.
-// Cost: a record that is not wanted costs one atomic read and the evaluation of the arguments.
+// Cost: a disabled record costs one atomic read and the evaluation of its arguments.
 class KUBE_EXPORT Logger {
  public:
-  // Info at one verbosity: what `log.V(n)` gives. Use it in the same statement.
+  // Logs at info with a verbosity. Returned by V(n); use it in the same statement.
   class Verbose {
    public:
     bool enabled() const { return logger_.Enabled(verbosity_); }
@@ -193,8 +203,10 @@ class KUBE_EXPORT Logger {
     int verbosity_;
   };
 
+  // `component` is a dotted name: "cache.reflector".
   explicit Logger(std::string_view component, std::shared_ptr<LogBackend> backend = LogBackend::Default());
 
+  // Log at info, warn and error. A pair of `fields` is {"key", value}.
   void Info(std::string_view message, LogFields fields = {}, LogLocation location = LogLocation::Current()) const {
     if (Enabled(0)) Write(LogLevel::kInfo, 0, nullptr, message, fields, location);
   }
@@ -204,19 +216,19 @@ class KUBE_EXPORT Logger {
   void Error(std::string_view message, LogFields fields = {}, LogLocation location = LogLocation::Current()) const {
     Write(LogLevel::kError, 0, nullptr, message, fields, location);
   }
-  // With the error that is the reason, as `err`.
+  // Also logs `error`, the cause, under the key `err`.
   void Error(const kube::Error& error, std::string_view message, LogFields fields = {},
              LogLocation location = LogLocation::Current()) const {
     Write(LogLevel::kError, 0, &error, message, fields, location);
   }
 
-  // Verbosity as in klog: the higher the number, the more talkative. 2 is useful in production, 4 for debugging, 6 and up for wire details.
+  // Verbosity as in klog: higher numbers are more detailed. 2 is useful in production, 4 for debugging, 6 and up for wire details.
   Verbose V(int verbosity) const { return Verbose(*this, verbosity); }
 
-  // The same logger with pairs that every record gets. A pair of the record itself replaces one with the same key.
+  // Returns a logger that adds `fields` to every record. A pair of the record itself replaces one with the same key.
   [[nodiscard]] Logger With(LogFields fields) const;
 
-  // A logger for a part of this component, "cache" -> "cache.reflector", with the same pairs.
+  // Returns a logger for a part of this component, "cache" -> "cache.reflector", with the same pairs.
   [[nodiscard]] Logger Named(std::string_view part) const;
 
  private:

@@ -1,12 +1,12 @@
-// Metrics: counters, gauges and histograms, by name and labels. What parts of kubexx report; where it goes is the program's choice.
+// Metrics: counters, gauges and histograms, identified by name and labels. kubexx reports them to a sink that the program chooses.
 //
-//   MetricsSink         receives the numbers
+//   MetricsSink         receives the values
 //   RecordedMetrics     keeps them in memory; for tests and small programs
 //
 //   metrics.Add("rest_client_requests_total", {{"code", "200"}, {"method", "GET"}, {"host", host}});
 //
-// Names and labels are those of client-go and controller-runtime, so that dashboards made for Go programs work. MetricsRegistry
-// (metrics_registry.h) is the sink for Prometheus.
+// Names and labels match client-go and controller-runtime, so existing dashboards work. MetricsRegistry (metrics_registry.h) is the sink for
+// Prometheus.
 #pragma once
 
 #include <cstdint>
@@ -22,29 +22,35 @@
 
 namespace kube {
 
-// In a fixed order for each name.
+// Label names and values, in a fixed order for each metric name.
 using MetricLabels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-// Thread safety: all functions are called from many threads at once. They must be quick and must not throw.
+// Receives metrics.
+//
+// Thread safety: all functions are called from many threads at once. They must be non-blocking and must not throw.
 class KUBE_EXPORT MetricsSink {
  public:
   virtual ~MetricsSink();
+  // Increases a counter.
   virtual void Add(std::string_view counter, MetricLabels labels, double value = 1) = 0;
+  // Adds an observation to a histogram.
   virtual void Observe(std::string_view histogram, MetricLabels labels, double value) = 0;
+  // Sets a gauge.
   virtual void Set(std::string_view gauge, MetricLabels labels, double value) = 0;
 };
 
+// Keeps all metrics in memory. Thread safety: all functions may be called from any thread.
 class KUBE_EXPORT RecordedMetrics : public MetricsSink {
  public:
   void Add(std::string_view counter, MetricLabels labels, double value = 1) override;
   void Observe(std::string_view histogram, MetricLabels labels, double value) override;
   void Set(std::string_view gauge, MetricLabels labels, double value) override;
 
-  // Of a counter its sum, of a gauge its last value, of a histogram the sum of its observations; 0 where there is none.
+  // The total of a counter, the last value of a gauge, or the sum of a histogram; 0 if it was never reported.
   double Value(std::string_view name, MetricLabels labels = {}) const;
-  // How often it was reported.
+  // The number of reports.
   std::uint64_t Count(std::string_view name, MetricLabels labels = {}) const;
-  // All of them as "name{label="value",...}", sorted.
+  // All series as "name{label="value",...}", sorted.
   std::vector<std::string> Names() const;
 
  private:

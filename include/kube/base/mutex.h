@@ -1,10 +1,10 @@
-// Locks that clang's thread-safety analysis understands.
+// Locks with annotations for clang's thread-safety analysis.
 //
 //   Mutex, MutexLock, CondVar      as in std, with annotations
-//   KUBE_GUARDED_BY(mu_) ...       say which lock protects a member, or which lock a function needs
+//   KUBE_GUARDED_BY(mu_) ...       declare the lock that protects a member, or that a function requires
 //
-// Every lock in kubexx is one of these, but for WorkQueue's: std::mutex of libstdc++ carries no annotations, so the analysis cannot see
-// it. Waiting that has to end when a Context ends goes through WaitUntil() in wait_until.h.
+// Every lock in kubexx is one of these, except WorkQueue's: libstdc++'s std::mutex has no annotations, so the analysis cannot see it. To
+// wait until a condition holds or a Context stops, use WaitUntil() of wait_until.h.
 //
 //   class Counter {
 //    public:
@@ -23,6 +23,7 @@
 
 #include "kube/base/std_chrono.h"
 
+// The annotations of the analysis; empty for other compilers. Their meaning is in clang's "Thread Safety Analysis".
 #if defined(__clang__)
 #define KUBE_THREAD_ANNOTATION(x) __attribute__((x))
 #else
@@ -46,7 +47,7 @@
 
 namespace kube {
 
-// A mutual-exclusion lock; not recursive.
+// A mutual-exclusion lock. Not recursive.
 class KUBE_CAPABILITY("mutex") Mutex {
  public:
   Mutex() = default;
@@ -55,9 +56,10 @@ class KUBE_CAPABILITY("mutex") Mutex {
 
   void Lock() KUBE_ACQUIRE() { mu_.lock(); }
   void Unlock() KUBE_RELEASE() { mu_.unlock(); }
+  // Acquires the lock if it is free; returns whether it did.
   bool TryLock() KUBE_TRY_ACQUIRE(true) { return mu_.try_lock(); }
 
-  // Tells the analysis that the lock is held where it cannot see that itself, as inside a callback. Checks nothing.
+  // Declares to the analysis that the lock is held, for code where it cannot see this, such as callbacks. Checks nothing.
   void AssertHeld() const KUBE_ASSERT_CAPABILITY(this) {}
 
  private:
@@ -65,7 +67,7 @@ class KUBE_CAPABILITY("mutex") Mutex {
   std::mutex mu_;
 };
 
-// Holds a Mutex for a scope. Unlock() lets go early, Lock() takes it again.
+// Holds a Mutex for a scope. Unlock() releases it early, Lock() acquires it again.
 class KUBE_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mu) KUBE_ACQUIRE(mu) : mu_(mu) { mu_.Lock(); }
@@ -89,7 +91,7 @@ class KUBE_SCOPED_CAPABILITY MutexLock {
   bool held_ = true;
 };
 
-// A condition variable over Mutex. Waiting may end without a reason: wait in a loop over the condition.
+// A condition variable for Mutex. Spurious wakeups occur: wait in a loop over the condition.
 //
 //   MutexLock lock(mu_);
 //   while (items_.empty()) changed_.Wait(mu_);
@@ -99,13 +101,14 @@ class CondVar {
   CondVar(const CondVar&) = delete;
   CondVar& operator=(const CondVar&) = delete;
 
+  // Releases `mu` while it waits.
   void Wait(Mutex& mu) KUBE_REQUIRES(mu) {
     std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
     cv_.wait(lock);
     lock.release();
   }
 
-  // Returns false when `when` has passed. Real time only: code that has to work with a fake clock waits with a Clock's timer instead.
+  // Returns false if `when` has passed. Uses real time only: code that must work with a FakeClock uses a Clock's timer instead.
   bool WaitUntil(Mutex& mu, std::chrono::steady_clock::time_point when) KUBE_REQUIRES(mu) {
     std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
     const std::cv_status status = cv_.wait_until(lock, when);

@@ -1,12 +1,12 @@
-// Printable: text from a cluster, as a program shows it to people. Whoever may create an object chooses its annotations and with them what
-// messages quote; a terminal obeys the control sequences in them, and a line break forges a line.
+// Printable: makes text from a cluster safe to display. Any user who may create an object controls its annotations, and so the messages
+// that quote them; control sequences in them would reach the terminal, and a line break would forge a line.
 //
 //   std::cout << pod.metadata.name.str() << ": " << Printable(condition.message) << "\n";
 //
-// Control characters, bytes that are not UTF-8 and marks of text direction become escapes (\n, \x1b, \u202e), as in logs. Everything else
-// stays, backslashes included, so the result is for reading, not for parsing.
+// Control characters, invalid UTF-8 and text-direction marks are escaped (\n, \x1b, \u202e), as in logs. Everything else is unchanged,
+// including backslashes, so the result is for display, not for parsing.
 //
-// Thread safety: functions of their arguments.
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -16,8 +16,9 @@
 
 namespace kube {
 
+// Returns `text` with everything above escaped, line breaks included.
 KUBE_EXPORT std::string Printable(std::string_view text);
-// Keeps line breaks: for texts of several lines whose parts cannot contain any.
+// Keeps line breaks. For text of several lines whose parts cannot contain any.
 KUBE_EXPORT std::string PrintableLines(std::string_view text);
 
 }  // namespace kube

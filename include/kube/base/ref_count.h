@@ -1,13 +1,14 @@
-// RefCount: how many owners a shared block has. All-zero bytes mean no owner.
+// RefCount: the number of owners of a shared block. Zero bytes mean no owner.
 //
-// Compiler builtins instead of <atomic>: that header alone is a third of what compiling a kind's header costs, and these counts are in
-// every header. GCC and clang have the builtins, and ThreadSanitizer understands them.
+// Uses compiler builtins instead of <atomic>: that header alone is a third of the cost of compiling a kind's header, and every header needs
+// these counts. GCC, clang and ThreadSanitizer support the builtins.
 #pragma once
 
 #include <cstdint>
 
 namespace kube::internal {
 
+// An atomic reference count.
 class RefCount {
  public:
   constexpr RefCount() noexcept = default;
@@ -16,9 +17,9 @@ class RefCount {
   RefCount& operator=(const RefCount&) = delete;
 
   void Increment() { __atomic_fetch_add(&n_, 1, __ATOMIC_RELAXED); }
-  // True where there is one owner: who asks may then write, since nobody else can look.
+  // True if there is exactly one owner. That owner may then write, because no other thread has access.
   bool IsOne() const { return __atomic_load_n(&n_, __ATOMIC_ACQUIRE) == 1; }
-  // Gives one owner's share back; true where it was the last one. A sole owner needs no atomic write: nobody else is there to race.
+  // Drops one owner; true if it was the last one. A sole owner needs no atomic write, because no other thread can race with it.
   [[nodiscard]] bool DropsLast() { return IsOne() || __atomic_fetch_sub(&n_, 1, __ATOMIC_ACQ_REL) == 1; }
 
  private:

@@ -1,4 +1,4 @@
-// SecretString: a string that does not find its way into logs.
+// SecretString: a string that stays out of logs.
 #pragma once
 
 #include <iosfwd>
@@ -10,8 +10,8 @@
 
 namespace kube {
 
-// A password, token or key. Prints as "[redacted]" everywhere; the only way to the text is reveal(). The memory is overwritten before it is
-// given back. Passing the revealed text on as a plain string ends the protection.
+// A password, token or key. It prints as "[redacted]"; only reveal() returns the text. The memory is overwritten before it is freed. Text
+// that was revealed and copied to a plain string is no longer protected.
 class KUBE_EXPORT SecretString {
  public:
   SecretString() = default;
@@ -22,9 +22,11 @@ class KUBE_EXPORT SecretString {
   SecretString& operator=(SecretString&& other) noexcept;
   ~SecretString();
 
+  // The secret itself.
   const std::string& reveal() const { return text_; }
   bool empty() const { return text_.empty(); }
 
+  // The text that is printed instead.
   static constexpr std::string_view kRedacted = "[redacted]";
   friend KUBE_EXPORT std::ostream& operator<<(std::ostream& out, const SecretString& secret);
 

@@ -1,6 +1,6 @@
-// Durations, time points and clocks of <chrono>, without its calendar, time zones and streams.
+// The durations, time points and clocks of <chrono>, without its calendar, time zones and streams.
 //
-// For public headers of kubexx, whose includes every program compiles (docs/adr/0020-light-headers.md). Programs include <chrono>.
+// For kubexx' public headers, which every program compiles (docs/adr/0020-light-headers.md). Programs include <chrono>.
 #pragma once
 
 #include <cstddef>  // defines the macros of libstdc++

@@ -1,6 +1,6 @@
 // std::function, without the containers and algorithms that <functional> includes.
 //
-// For public headers of kubexx, whose includes every program compiles (docs/adr/0020-light-headers.md). Programs include <functional>.
+// For kubexx' public headers, which every program compiles (docs/adr/0020-light-headers.md). Programs include <functional>.
 #pragma once
 
 #include <cstddef>  // defines the macros of libstdc++

@@ -1,6 +1,6 @@
 // std::unique_ptr, std::shared_ptr and std::weak_ptr, without the algorithms, streams and atomics that <memory> includes.
 //
-// For public headers of kubexx, whose includes every program compiles (docs/adr/0020-light-headers.md). Programs include <memory>.
+// For kubexx' public headers, which every program compiles (docs/adr/0020-light-headers.md). Programs include <memory>.
 #pragma once
 
 #include <cstddef>  // defines the macros of libstdc++

@@ -2,7 +2,7 @@
 //
 //   std::jthread worker([&](std::stop_token token) { Work(kube::WithStopToken(ctx, token)); });
 //
-// In a header of its own, because few programs need it and <stop_token> is large.
+// This is a separate header because few programs need it and <stop_token> is large.
 #pragma once
 
 #include <stop_token>
@@ -12,10 +12,10 @@
 
 namespace kube {
 
-// A child of `parent` that also stops, as cancelled, when `token` is stopped.
+// Returns a child of `parent` that also stops, with kCancelled, when `token` is stopped.
 [[nodiscard]] KUBE_EXPORT Context WithStopToken(const Context& parent, std::stop_token token);
 
-// Stops with `context`.
+// Returns a token that is stopped when `context` stops.
 KUBE_EXPORT std::stop_token StopTokenOf(const Context& context);
 
 }  // namespace kube

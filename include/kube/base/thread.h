@@ -1,4 +1,4 @@
-// Thread: a named thread that is joined by its owner's destructor.
+// Thread: a named thread that its owner's destructor joins.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace kube {
 
-// A thread with a name that debuggers and `top -H` show (the first 15 bytes of it). It does not outlive this object: the destructor joins.
-// Signals meant for the process are blocked in it, so they reach the main thread. `body` must not throw.
+// A thread with a name that debuggers and `top -H` show (the first 15 bytes). It does not outlive this object: the destructor joins it.
+// Process signals are blocked in it, so the main thread receives them. `body` must not throw.
 //
-// Blocking: the destructor, Join() and move assignment wait until `body` returns; whoever owns the thread tells it to stop first.
+// Blocking: the destructor, Join() and move assignment wait until `body` returns; the owner must signal it to stop first.
 class KUBE_EXPORT Thread {
  public:
   Thread() = default;
@@ -21,10 +21,12 @@ class KUBE_EXPORT Thread {
   Thread& operator=(Thread&& other) noexcept;
   ~Thread();
 
+  // Whether it has a thread that was neither joined nor detached.
   bool joinable() const { return thread_.joinable(); }
   std::thread::id id() const { return thread_.get_id(); }
+  // Waits until `body` has returned.
   void Join();
-  // For the rare body that nobody can stop, as a lookup in DNS: it goes on alone, and holds all that it uses.
+  // For the rare body that cannot be stopped, such as a DNS lookup: the thread continues alone and owns everything that it uses.
   void Detach();
 
  private:

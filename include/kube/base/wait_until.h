@@ -10,13 +10,13 @@
 
 namespace kube {
 
-// Waits until `pred()` holds or `ctx` stops. `pred` is called with `mu` held, and whoever makes it true notifies `cv`. Ok only if
-// `pred()` holds on return; a condition that already holds wins over a stopped context.
+// Waits until `pred()` is true or `ctx` stops. `pred` is called with `mu` held; the thread that makes it true notifies `cv`. Returns ok
+// only if `pred()` is true on return; a condition that already holds wins over a stopped context.
 //
 //   MutexLock lock(mu_);
 //   if (Result<void> r = WaitUntil(ctx, mu_, changed_, [&] { return !items_.empty(); }); !r) return r.error();
 //
-// Requires: `mu` is held once. It is let go while waiting, and for a moment before and after.
+// Requires: `mu` is held once. It is released while waiting, and briefly before and after.
 template <typename Predicate>
 Result<void> WaitUntil(const Context& ctx, Mutex& mu, CondVar& cv, Predicate pred) KUBE_REQUIRES(mu) KUBE_NO_THREAD_SAFETY_ANALYSIS {
   for (;;) {

@@ -1,4 +1,4 @@
-// Client: talks to a Kubernetes API server.
+// Client: a connection to a Kubernetes API server, with the verbs for every kind.
 //
 //   Result<Client> client = Client::FromEnvironment();                  // $KUBECONFIG, ~/.kube/config, a pod's service account
 //   Result<Pod> pod = client->Get<Pod>(ctx, {"default", "web"});
@@ -10,8 +10,8 @@
 //   client->Resource(Gvr{"stable.example.com", "v1", "crontabs"}).Get(ctx, {"default", "x"});   // kinds without a struct
 //   client->Metadata<Pod>().List(ctx);                                                           // metadata only
 //
-// More: retry.h (RetryOnConflict), pager.h, wait.h, discovery.h, subresources.h (scale, evict, bind, tokens), pods.h (logs, exec, attach,
-// port-forward).
+// See also retry.h (RetryOnConflict), pager.h, wait.h, discovery.h, subresources.h (scale, evict, bind, tokens) and pods.h (logs, exec,
+// attach, port-forward).
 #pragma once
 
 #include <string>
@@ -39,30 +39,32 @@ struct HttpResponse;
 struct LoadOptions;
 struct TransportStats;
 
+// Options of a Client that do not come from the kubeconfig.
 struct ClientOptions {
-  std::shared_ptr<MetricsSink> metrics{};                    // rest_client_*; null: none
-  std::function<void(const ApiWarning&)> warning_handler{};  // on the thread of the call; empty: logged, each text once
-  std::shared_ptr<RateLimiter> rate_limiter{};               // wins over the config's qps and burst
-  int max_retries = 10;
-  // Put around the connection, inside of credentials, retries and limits; sees every attempt as it is sent, Authorization included.
+  std::shared_ptr<MetricsSink> metrics{};                    // rest_client_* metrics; null: none
+  std::function<void(const ApiWarning&)> warning_handler{};  // called on the calling thread; empty: each distinct warning is logged once
+  std::shared_ptr<RateLimiter> rate_limiter{};               // overrides qps and burst of the config
+  int max_retries = 10;                                      // per request
+  // Wraps the network transport. Runs inside credentials, retries and rate limits, so it sees every attempt as it is sent, including
+  // Authorization.
   std::function<std::shared_ptr<Transport>(std::shared_ptr<Transport>)> wrap_transport{};
-  // In the place of the network: for tests. Nothing of the config that concerns connections counts then.
+  // Replaces the network, for tests. The connection settings of the config are then ignored.
   std::shared_ptr<Transport> transport{};
-  std::shared_ptr<Clock> clock{};  // null: the real one
+  std::shared_ptr<Clock> clock{};  // null: the real clock
 };
 
-// A cheap handle: copies share one connection, one rate limit and one I/O thread.
+// A client for one API server. Copies are cheap: they share one connection, one rate limit and one I/O thread.
 //
 // Thread safety: all functions may be called from many threads at once.
-// Lifetime: the connection ends with the last copy, of which ResourceClients, Discovery and RestMapper hold one; calls that wait meanwhile
-//   hold it. Watches and logs end with it, exec sessions and forwarded ports do not.
+// Lifetime: the connection closes with the last copy. Each ResourceClient, Discovery and RestMapper holds a copy, and so does a call in
+//   progress. Watches and log streams end with the connection; exec sessions and forwarded ports do not.
 // Blocking and cancellation, errors, cost: as ResourceClient.
 class KUBE_EXPORT Client {
  public:
-  // Reads the files that the config names. Nothing is sent: a server that is not there is found out by the first call.
-  // Errors: kConfig; kAuth for an auth provider that is not supported.
+  // Creates a client from `config` and reads the files that it names. Sends nothing: an unreachable server shows up in the first call.
+  // Errors: kConfig; kAuth if the auth provider is not supported.
   static Result<Client> FromConfig(const ClientConfig& config, ClientOptions options = {});
-  // As kubectl finds its server. Errors: those of LoadConfig (IsEmptyConfig ...) and FromConfig.
+  // Finds the server as kubectl does. Errors: those of LoadConfig (IsEmptyConfig ...) and FromConfig.
   static Result<Client> FromEnvironment(ClientOptions options = {});
 
   Client(const Client&) = default;
@@ -71,18 +73,22 @@ class KUBE_EXPORT Client {
   Client& operator=(Client&&) noexcept = default;
   ~Client();
 
+  // The config that the client was created from.
   const ClientConfig& config() const;
-  // The namespace of the context, or "default".
+  // The namespace of the kubeconfig context, or "default".
   const std::string& default_namespace() const;
 
-  // ---- A kind, then the verb ----
+  // ---- Clients for one kind ----
+  // All verbs for a kind that has a struct.
   template <Resource T>
   ResourceClient<T> Resource() const {
     return {core_, {.gvr = GvrOf<T>(), .gvk = GvkOf<T>(), .type = &T::kType, .namespaced = IsNamespaced<T>()}};
   }
+  // All verbs for a resource given by name, with objects as DynamicObject.
   ResourceClient<DynamicObject> Resource(Gvr gvr) const { return {core_, {.gvr = std::move(gvr)}}; }
-  // Where more is known than the name of the resource; RestMapper::Resource finds it out.
+  // The same if more than the name of the resource is known. RestMapper::Resource discovers the rest.
   ResourceClient<DynamicObject> ResourceAt(internal::ResourceTarget target) const { return {core_, std::move(target)}; }
+  // As Resource, but objects carry only their metadata (PartialObjectMetadata).
   template <kube::Resource T>
   ResourceClient<meta::v1::PartialObjectMetadata> Metadata() const {
     return {core_,
@@ -96,7 +102,7 @@ class KUBE_EXPORT Client {
     return {core_, {.gvr = std::move(gvr), .type = &meta::v1::PartialObjectMetadata::kType, .metadata_only = true}};
   }
 
-  // ---- The verb, then the kind ----
+  // ---- Verbs, with the kind as a template argument; see ResourceClient ----
   template <kube::Resource T>
   Result<T> Get(const Context& ctx, const ObjectKey& key, const GetOptions& options = {}) const {
     return Resource<T>().Get(ctx, key, options);
@@ -138,15 +144,16 @@ class KUBE_EXPORT Client {
     return Resource<T>().DeleteCollection(ctx, which, options);
   }
 
-  // ---- Anything else ----
-  // A request as it is, with credentials, limits and retries: /healthz, /metrics, a proxied service. Codes other than
-  // 200 to 206 are errors, with what the server said.
+  // ---- Raw access ----
+  // Sends `request` as it is, with credentials, rate limits and retries: /healthz, /metrics, a proxied service. A code outside 200 to 206
+  // is an error that carries the server's message.
   Result<HttpResponse> Raw(const Context& ctx, HttpRequest request) const;
-  // What requests go through, credentials and all; for code that builds on HTTP itself.
+  // The transport of this client, including credentials, for code that builds on plain HTTP.
   const std::shared_ptr<Transport>& transport() const;
-  // What the connections of the real transport did; zeros for an injected one.
+  // Connection statistics of the real transport; zeros for an injected one.
   TransportStats transport_stats() const;
 
+  // Used by other parts of the library.
   const internal::ClientCore& core() const { return *core_; }
   const std::shared_ptr<const internal::ClientCore>& shared_core() const { return core_; }
 

@@ -1,9 +1,9 @@
-// ConfigFlags: kubectl's flags for command line programs, and a main function that cannot forget an error.
+// ConfigFlags: kubectl's connection flags for command-line programs, and a main function that handles every error.
 //
 //   int main(int argc, char** argv) {
 //     bool wide = false;
 //     kube::ConfigFlags flags("podtop");                                   // --kubeconfig, --context, --namespace ...
-//     flags.Add("wide", &wide, "print more columns");                      // the program's own, see kube/config/flags.h
+//     flags.Add("wide", &wide, "print more columns");                      // the program's own flags, see kube/config/flags.h
 //     return flags.Run(argc, argv, [&](const Context& ctx, const Client& client) {
 //       const ObjectList<Pod> pods = client.List<Pod>(ctx).value();        // on failure: "podtop: list pods: ...", exit code 1
 //       ...
@@ -26,17 +26,20 @@
 
 namespace kube {
 
-// Thread safety: none. Lifetime: a plain object.
+// kubectl's connection flags (--kubeconfig, --context, --namespace ...) together with the program's own.
+//
+// Thread safety: none.
 // Blocking: Parse and NewClient read small files; Run blocks as long as its body does.
 class KUBE_EXPORT ConfigFlags : private FlagSet {
  public:
-  // Without a name, that of argv[0].
+  // The program name is that of argv[0] unless it is given.
   ConfigFlags() = default;
   explicit ConfigFlags(std::string program) : FlagSet(std::move(program)) {}
 
+  // Filled by Parse and Run; values set before serve as defaults.
   LoadOptions options;
 
-  // The program's own flags and arguments: see FlagSet.
+  // The program's own flags and arguments; see FlagSet.
   using FlagSet::About;
   using FlagSet::Add;
   using FlagSet::Arguments;
@@ -49,10 +52,10 @@ class KUBE_EXPORT ConfigFlags : private FlagSet {
   using FlagSet::Usage;
   using FlagSet::Version;
 
-  // Parses the command line, connects and calls `body(const Context&, const Client&)`, which returns nothing, a Result<void>, or a
-  // Result<int> to choose the exit code. Returns the exit code: 0; 2 for a command line that makes no sense; 1 for any other error, with a
-  // message on standard error. An error that the body throws (Result::value()) counts as if it had been returned. Answers --help and
-  // --version. SIGINT and SIGTERM stop the context; a body that then ends with a cancelled error counts as success.
+  // Parses the command line, connects and calls `body(const Context&, const Client&)`. The body returns void, Result<void>, or Result<int>
+  // to choose the exit code. Returns the exit code: 0 for success, 2 for an invalid command line, 1 for any other error, with a message on
+  // standard error. An error that the body throws (Result::value()) counts as returned. Handles --help and --version. SIGINT and SIGTERM
+  // stop the context; a body that then returns a cancelled error counts as success.
   template <typename Body>
   int Run(int argc, const char* const* argv, Body body, const Context& ctx = SignalContext()) {
     return RunBody(argc, argv, ctx, [&body](const Context& context, const Client& client) -> Result<int> {
@@ -68,19 +71,23 @@ class KUBE_EXPORT ConfigFlags : private FlagSet {
     });
   }
 
-  // For programs that do this step by step. Errors of Parse: as FlagSet::Parse; `options` are as before then.
+  // ---- The single steps of Run ----
+  // Parses the command line. Errors: as FlagSet::Parse; `options` is then unchanged.
   Result<void> Parse(int argc, const char* const* argv);
   Result<void> Parse(const std::vector<std::string>& arguments);
+  // Loads the configuration that the flags select.
   Result<ClientConfig> Load() const { return LoadConfig(options); }
+  // Connects with the configuration that the flags select.
   Result<Client> NewClient(ClientOptions client_options = {}) const;
-  // A message, and the exit code: `if (!parsed) return flags.Fail(parsed.error());` prints the help if that was asked for.
+  // Prints the error and returns the exit code: `if (!parsed) return flags.Fail(parsed.error());`. Prints the help instead if --help was
+  // given.
   using FlagSet::Fail;
   // The text of --help.
   std::string Help() const;
 
-  // For other sets of flags: these flags alone.
+  // Adds only the connection flags to another FlagSet.
   static void AddTo(FlagSet& flags, LoadOptions& options);
-  // Has the environment of the options, if they bring one.
+  // Makes `flags` use the environment of `options`, if it has one.
   static void UseEnvironmentOf(FlagSet& flags, const LoadOptions& options);
 
  private:

@@ -1,8 +1,8 @@
-// Discovery: which kinds a server has, where it keeps them and what can be done with them.
+// Discovery: the kinds that a server offers, their resources and their verbs.
 //
-//   Discovery           asks the server, and remembers; also its version and its OpenAPI documents
-//   ServerApis          all that was found: groups, resources, and what could not be read
-//   ApiResource         one resource: "pods", or a subresource: "pods/log"
+//   Discovery           queries the server and caches the result; also its version and its OpenAPI documents
+//   ServerApis          the result: groups, resources, and the groups that could not be read
+//   ApiResource         one resource ("pods") or subresource ("pods/log")
 //
 //   Discovery discovery(client);
 //   Result<std::shared_ptr<const ServerApis>> apis = discovery.Apis(ctx);
@@ -10,7 +10,7 @@
 //     for (const ApiResource& r : list.resources) Print(r.name, r.gvk.kind, r.namespaced);     // what `kubectl api-resources` shows
 //   }
 //
-// From a kind to its resource and back, or from what people type to either: rest_mapper.h.
+// To map a kind or a command-line argument to a resource, see rest_mapper.h.
 #pragma once
 
 #include <cstddef>
@@ -31,10 +31,10 @@
 
 namespace kube {
 
-// What /version says.
+// The response of /version.
 struct KUBE_EXPORT ServerVersion {
   String major{};
-  String minor{};        // "36", on some clouds "36+"
+  String minor{};        // "36"; "36+" on some clouds
   String git_version{};  // "v1.36.3"
   String git_commit{};
   String git_tree_state{};
@@ -43,18 +43,19 @@ struct KUBE_EXPORT ServerVersion {
   String compiler{};
   String platform{};  // "linux/amd64"
 
-  // Without what clouds append; 0 where it is no number.
+  // The number without vendor suffixes; 0 if it is not a number.
   int major_number() const;
   int minor_number() const;
+  // Whether this is at least version `want_major`.`want_minor`.
   bool AtLeast(int want_major, int want_minor) const;
 };
 
-// A resource, or a subresource, of one version of a group.
+// A resource or subresource of one group-version.
 struct KUBE_EXPORT ApiResource {
-  String name{};                 // "pods"; of a subresource "pods/log"
+  String name{};                 // "pods"; "pods/log" for a subresource
   String singular_name{};        // "pod"; may be empty
-  GroupVersion group_version{};  // where it is served
-  // What its objects are. For subresources often of another group: deployments/scale is autoscaling/v1, Kind=Scale.
+  GroupVersion group_version{};  // the group-version that serves it
+  // The kind of its objects. A subresource may have a kind of another group: deployments/scale is autoscaling/v1, Kind=Scale.
   Gvk gvk{};
   bool namespaced = false;
   std::vector<String> verbs{};
@@ -62,125 +63,134 @@ struct KUBE_EXPORT ApiResource {
   std::vector<String> categories{};
 
   bool is_subresource() const { return name.view().find('/') != std::string_view::npos; }
+  // Whether it has `verb` ("list", "watch" ...).
   bool Supports(std::string_view verb) const;
   Gvr gvr() const { return group_version.WithResource(name); }
 
   friend bool operator==(const ApiResource&, const ApiResource&) = default;
 };
 
+// The resources of one group-version.
 struct KUBE_EXPORT ApiResourceList {
   GroupVersion group_version{};
-  std::vector<ApiResource> resources{};  // each followed by its subresources, as the server has them
+  std::vector<ApiResource> resources{};  // in the server's order, each followed by its subresources
 
-  // Null where there is none of that name.
+  // Null if there is no resource of that name.
   const ApiResource* Find(std::string_view name) const;
 
   friend bool operator==(const ApiResourceList&, const ApiResourceList&) = default;
 };
 
+// An API group and its versions.
 struct KUBE_EXPORT ApiGroup {
-  String name{};                   // empty: core
-  std::vector<String> versions{};  // in the server's order; without those that were stale
-  String preferred_version{};      // empty where the group has no version left
+  String name{};                   // empty: the core group
+  std::vector<String> versions{};  // in the server's order, without stale ones
+  String preferred_version{};      // empty if no version is left
 
+  // Whether the group has `version`.
   bool Has(std::string_view version) const;
 
   friend bool operator==(const ApiGroup&, const ApiGroup&) = default;
 };
 
-// A group-version that could not be read: most often an aggregated API whose backend is down.
+// A group-version that could not be read, typically because the backend of an aggregated API is down.
 struct DiscoveryFailure {
   GroupVersion group_version{};
   Error error;
 };
 
-// All that a server has. Immutable once handed out.
+// All groups and resources of a server. Immutable once it is returned.
 struct KUBE_EXPORT ServerApis {
   std::vector<ApiGroup> groups{};            // core first, then in the server's order
   std::vector<ApiResourceList> lists{};      // in the order of groups and their versions
-  std::vector<DiscoveryFailure> failures{};  // what is missing above
+  std::vector<DiscoveryFailure> failures{};  // the group-versions missing above
 
+  // Null if the server has no such group or group-version.
   const ApiGroup* FindGroup(std::string_view name) const;
   const ApiResourceList* Find(const GroupVersion& group_version) const;
-  // Each resource once, without subresources: in the preferred version of its group, or in the first that has it. Lists without resources
-  // are left out; `keep` picks (ApiResource::namespaced, Supports("list") ...), empty: all.
+  // Each resource once, without subresources, in the preferred version of its group or else in the first version that has it. Lists without
+  // resources are left out. `keep` filters (ApiResource::namespaced, Supports("list") ...); empty: keeps all.
   std::vector<ApiResourceList> Preferred(const std::function<bool(const ApiResource&)>& keep = {}) const;
-  // Nothing where all could be read; else an error that names each failure, IsGroupDiscoveryFailed.
+  // Nothing if every group could be read; else an error that names each failure (IsGroupDiscoveryFailed).
   std::optional<Error> error() const;
 };
 
-// True for ServerApis::error(): some groups could not be read, others may well be fine.
+// True for ServerApis::error(): some groups could not be read; the others are usable.
 KUBE_EXPORT bool IsGroupDiscoveryFailed(const Error& e);
 
-// An OpenAPI v3 document that a server offers.
+// An OpenAPI v3 document of the server.
 struct OpenApiPath {
   String path{};  // "apis/apps/v1", "api/v1", "version"
-  String url{};   // "/openapi/v3/apis/apps/v1?hash=...": another one when the document changes
+  String url{};   // "/openapi/v3/apis/apps/v1?hash=..."; changes with the document
 };
 
+// Options of Discovery.
 struct DiscoveryOptions {
-  // Never ask for the aggregated form, as for a server or proxy that does it wrong.
+  // Never requests the aggregated form; for servers or proxies that serve it incorrectly.
   bool legacy = false;
-  // Of several API servers behind one address, only what this one serves itself (profile=nopeer).
+  // If several API servers share one address: lists only what the answering server serves itself (profile=nopeer).
   bool no_peer = false;
-  // A folder for files that outlive the process, laid out as kubectl's ~/.kube/cache/discovery (DefaultDiscoveryCacheDir()), which may be
-  // shared: a folder per host in it is used. Empty: memory only.
+  // Directory for cache files that outlive the process, laid out as kubectl's ~/.kube/cache/discovery (DefaultDiscoveryCacheDir()); it may
+  // be shared, because each host has a folder of its own in it. Empty: memory only.
   std::string cache_dir{};
-  std::chrono::seconds ttl = std::chrono::hours(6);  // how long files count
-  // Of each request, where the config of the client has none.
+  std::chrono::seconds ttl = std::chrono::hours(6);  // how long cache files are valid
+  // Timeout of each request if the client's config has none.
   std::chrono::nanoseconds timeout = std::chrono::seconds(32);
-  // Servers without the aggregated form (before 1.27) are asked for each group-version: so many at a time.
+  // Servers without the aggregated form (before 1.27) need one request per group-version; this many run in parallel.
   std::size_t parallel = 8;
 };
 
-// $KUBECACHEDIR/discovery, or ~/.kube/cache/discovery as kubectl has it. Empty where there is no home.
+// $KUBECACHEDIR/discovery, or kubectl's ~/.kube/cache/discovery. Empty if there is no home directory.
 KUBE_EXPORT std::string DefaultDiscoveryCacheDir();
 
-// A cheap handle: copies share what they know. The first call asks the server (two requests; one per group-version more where it is older
-// than 1.27), later ones answer from memory, until Invalidate or Refresh.
+// Queries and caches what a server offers. A cheap handle: copies share the cache. The first call queries the server (two requests, plus
+// one per group-version on servers before 1.27). Later calls answer from memory until Invalidate or Refresh.
 //
-// What failed: an error of /api or /apis is returned and not remembered (but /api may be missing, as with aggregated API servers). A
-// group-version that cannot be read is tried once more, and then becomes a failure beside the others; it stays one until Invalidate or
-// Refresh, unless it was of the passing kind (refused, reset, timeout, 429, 5xx): those are tried again by the next call.
+// Failures: an error of /api or /apis is returned and not cached, except that /api may be missing, as on aggregated API servers. A
+// group-version that cannot be read is retried once and then reported in ServerApis::failures until Invalidate or Refresh. Transient
+// failures (refused, reset, timeout, 429, 5xx) are retried by the next call.
 //
-// Thread safety: all functions from many threads at once; calls that need the same answer share one load.
-// Lifetime: independent of the Client it was made of.
-// Blocking and cancellation: as Client; a caller whose context stops leaves at once, and who waited with it goes on.
-// Errors: those of Client::Raw; kDecode for answers that are none. The disk is never a reason to fail: what cannot be read is a miss, what
-//   cannot be written is logged.
-// Cost: in memory a lock and a reference count. A load reads about 200 KB from a plain cluster; a refresh of the aggregated form sends the
-//   ETag and costs two empty answers where nothing changed. The client's rate limit counts with a burst of 300, unless the client was
-//   given a limiter of its own.
+// Thread safety: all functions may be called from many threads at once; concurrent calls for the same data share one load.
+// Lifetime: independent of the Client it was created from.
+// Blocking and cancellation: as Client. A caller whose context stops returns at once; other callers that wait for the same load continue.
+// Errors: those of Client::Raw; kDecode for a response that cannot be parsed. The disk cache never causes an error: an unreadable file is a
+//   cache miss, a failed write is logged.
+// Cost: a lock and a reference count if the data is cached. A load reads about 200 KB from a plain cluster. A refresh of the aggregated
+//   form sends the ETag and costs two empty responses if nothing changed. The client's rate limit applies with a burst of 300, unless the
+//   client was given its own limiter.
 class KUBE_EXPORT Discovery {
  public:
   explicit Discovery(Client client, DiscoveryOptions options = {});
 
-  // Everything, with partial failures inside.
+  // All groups and resources. Partial failures are in ServerApis::failures.
   Result<std::shared_ptr<const ServerApis>> Apis(const Context& ctx) const;
+  // The groups alone.
   Result<std::vector<ApiGroup>> Groups(const Context& ctx) const;
-  // The resources of one group-version with their subresources. Errors: why it could not be read; IsNotFound where the server has none.
+  // The resources and subresources of one group-version. Errors: the reason why it could not be read; IsNotFound if the server does not
+  // have it.
   Result<ApiResourceList> Resources(const Context& ctx, const GroupVersion& group_version) const;
-  // Asked each time.
+  // The server's version. Never cached.
   Result<ServerVersion> Version(const Context& ctx) const;
 
-  // ---- OpenAPI: documents as JSON text, for the caller to parse ----
-  // The list is remembered until Invalidate or Refresh.
+  // ---- OpenAPI documents, as JSON text that the caller parses ----
+  // The list of OpenAPI v3 documents. Cached until Invalidate or Refresh.
   Result<std::vector<OpenApiPath>> OpenApiPaths(const Context& ctx) const;
-  // Remembered by its URL, on disk as well. Errors: IsNotFound where the server has no document for it.
+  // One OpenAPI v3 document. Cached by its URL, also on disk. Errors: IsNotFound if the server has no such document.
   Result<std::shared_ptr<const std::string>> OpenApi(const Context& ctx, const GroupVersion& group_version) const;
   Result<std::shared_ptr<const std::string>> OpenApi(const Context& ctx, std::string_view path) const;
-  // The one old document, asked each time: JSON, or the protobuf form (message Document of gnostic's openapiv2).
+  // The single OpenAPI v2 document, never cached: JSON, or protobuf (message Document of gnostic's openapiv2).
   Result<std::string> OpenApiV2(const Context& ctx, bool protobuf = false) const;
 
-  // ---- How new it is ----
-  // From now on nothing is used that was read before, unless the server confirms it by its ETag. Files of other processes count no more.
+  // ---- Cache control ----
+  // Discards what was read before, unless the server confirms it by its ETag. Files of other processes are no longer used.
   void Invalidate() const;
-  // Asks the server now. What is known stays where that fails. `seen`: only if that is still what is known, so that many who miss the same
-  // thing ask once; null: in any case.
+  // Queries the server now; if that fails, the cached result stays. With `seen`, queries only if `seen` is still the cached result, so that
+  // many callers that miss the same kind cause one refresh. Null: always queries.
   Result<std::shared_ptr<const ServerApis>> Refresh(const Context& ctx, const std::shared_ptr<const ServerApis>& seen = nullptr) const;
-  // Whether what is known came from the server in the life of this object, and not from files. False while nothing is known.
+  // Whether the cached result came from the server during the life of this object, not from files. False if nothing is cached.
   bool fresh() const;
 
+  // The client that queries the server.
   const Client& client() const;
 
  private:

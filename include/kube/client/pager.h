@@ -1,21 +1,22 @@
-// Pager: long lists in pages.
+// Pager: reads long lists page by page.
 //
 //   Pager<Pod> pods(client.Resource<Pod>(), ctx, {.label_selector = "app=web"});
 //   for (const Result<Pod>& pod : pods) {
-//     if (!pod) return pod.error();           // the last one of the range
+//     if (!pod) return pod.error();           // an error is always the last element
 //     ...
 //   }
 //
 //   Result<ObjectList<Pod>> all = ListAllPages(client.Resource<Pod>(), ctx, {});     // pages on the wire, one list here
 //
-// Pages are read as they are needed; one page is in memory at a time. All pages show the same moment. A range that takes so long that the
-// server forgets that moment ends with IsResourceExpired; ListAllPages then reads everything once more in one go.
+// Pages are fetched on demand; one page is in memory at a time. All pages come from the same snapshot. If iteration takes so long that the
+// server has compacted the snapshot, the range ends with IsResourceExpired; ListAllPages then reads everything again in one request.
 //
 // Thread safety: one thread.
-// Lifetime: holds the ResourceClient and the context. Iterators belong to their Pager, and what they point to is there until the next ++.
-// Blocking and cancellation: where the next page is needed, until it is there or the context stops.
-// Errors: those of ResourceClient::List; the range is over after one.
-// Cost: one request for each page of 500 (ListOptions::limit changes that).
+// Lifetime: holds the ResourceClient and the context. Iterators belong to their Pager; the element they point to is valid until the next
+//   ++.
+// Blocking and cancellation: blocks while a page is fetched, until it arrives or the context stops.
+// Errors: those of ResourceClient::List; an error ends the range.
+// Cost: one request per page of 500 (change it with ListOptions::limit).
 #pragma once
 
 #include <cstddef>
@@ -30,10 +31,11 @@
 
 namespace kube {
 
+// The page size if ListOptions::limit is 0.
 inline constexpr std::int64_t kDefaultPageSize = 500;
 
 namespace internal {
-// The options of the next page: `continue` alone says which moment is meant, so the resource version and its match go.
+// Sets the options for the next page. The `continue` token identifies the snapshot, so the resource version and its match are cleared.
 inline void NextPage(ListOptions& options, const meta::v1::ListMeta& page) {
   options.continue_token = page.continue_.str();
   options.resource_version.clear();
@@ -41,6 +43,7 @@ inline void NextPage(ListOptions& options, const meta::v1::ListMeta& page) {
 }
 }  // namespace internal
 
+// A list as a single-pass range of Result<T>. Usage is shown at the top of this file.
 template <ObjectType T>
 class Pager {
  public:
@@ -49,6 +52,7 @@ class Pager {
     if (options_.limit == 0) options_.limit = kDefaultPageSize;
   }
 
+  // An input iterator over the objects of all pages.
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -70,14 +74,14 @@ class Pager {
    private:
     friend class Pager;
     explicit Iterator(Pager* pager) : pager_(pager) {}
-    Pager* pager_ = nullptr;  // null: the end
+    Pager* pager_ = nullptr;  // null: at the end
   };
 
-  // Reads the first page. A range can be walked once.
+  // Fetches the first page. The range can be iterated only once.
   Iterator begin() { return Advance() ? Iterator(this) : Iterator(); }
   Iterator end() { return Iterator(); }
 
-  // The next page, for those who want whole ones; nothing after the last.
+  // The next page as a whole; nothing after the last one.
   Result<std::optional<ObjectList<T>>> NextPage() {
     if (over_) return std::optional<ObjectList<T>>();
     Result<ObjectList<T>> page = resource_.List(ctx_, options_);
@@ -120,8 +124,8 @@ class Pager {
   std::optional<Result<T>> current_;
 };
 
-// All pages as one list, with the first page's resource version. Where the server has forgotten the moment between two pages, one list at
-// the resource version that was asked for, without pages.
+// Reads all pages into one list with the resource version of the first page. If the snapshot expires between two pages, reads everything
+// again in one request without pages, at the resource version that `options` asked for.
 template <ObjectType T>
 Result<ObjectList<T>> ListAllPages(const ResourceClient<T>& resource, const Context& ctx, const ListOptions& options = {}) {
   ListOptions page_options = options;

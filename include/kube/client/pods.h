@@ -1,4 +1,4 @@
-// What pods can do besides being objects: logs.h (logs), exec.h (exec and attach), port_forward.h.
+// Pod operations beyond the object itself: logs.h (logs), exec.h (exec and attach), port_forward.h.
 #pragma once
 
 #include "kube/client/exec.h"          // IWYU pragma: export

@@ -1,17 +1,17 @@
-// Connections to ports of a pod, through the API server.
+// Port forwarding: connections to ports of a pod, through the API server.
 //
-//   // Local ports, as kubectl port-forward.
+//   // Local ports, as with kubectl port-forward.
 //   Result<PortForwarder> forwarder = ForwardPorts(ctx, client, {"default", "web"}, {.ports = {"8080:80", ":9090"}});
-//   std::cout << forwarder->ports()[1].local << '\n';           // the one that was free
+//   std::cout << forwarder->ports()[1].local << '\n';           // the free port that was chosen
 //   Result<void> end = forwarder->Wait(ctx);                     // ok after Stop
-//   if (!end && IsLostConnectionToPod(end.error())) ...          // start again
+//   if (!end && IsLostConnectionToPod(end.error())) ...          // forward again
 //
-//   // No local port at all.
+//   // A connection without a local port.
 //   Result<std::unique_ptr<PortForwardStream>> stream = forwarder->Dial(ctx, 80);
 //   (void)(*stream)->Write(ctx, "GET / HTTP/1.0\r\n\r\n");
 //
-// Over WebSocket (SPDY/3.1+portforward.k8s.io; servers from 1.30), all connections over one. The protocol has no flow control: a connection
-// that nobody reads stops the others once it holds 4 MiB.
+// All connections share one WebSocket (SPDY/3.1+portforward.k8s.io; servers since 1.30). The protocol has no flow control: a connection
+// that is not read blocks the others once it buffers 4 MiB.
 #pragma once
 
 #include <cstddef>
@@ -30,67 +30,74 @@
 
 namespace kube {
 
+// A local port and the port of the pod it leads to.
 struct ForwardedPort {
-  std::uint16_t local = 0;  // 0: a free one
+  std::uint16_t local = 0;  // 0: any free port
   std::uint16_t remote = 0;
   friend bool operator==(const ForwardedPort&, const ForwardedPort&) = default;
 };
 
-// "8080:80", "80" (the same on both sides), ":80" and "0:80" (a free local one). Errors: kInvalid.
+// Parses "8080:80", "80" (the same port on both sides), ":80" and "0:80" (any free local port). Errors: kInvalid.
 KUBE_EXPORT Result<ForwardedPort> ParseForwardedPort(std::string_view spec);
 
+// Options of ForwardPorts.
 struct PortForwardOptions {
-  std::vector<std::string> ports{};  // as for ParseForwardedPort; none: Dial only
-  // Where the local ports are: IP addresses, all of which have to work; "localhost" is 127.0.0.1 and ::1, one of which has to.
+  std::vector<std::string> ports{};  // as for ParseForwardedPort; empty: Dial only
+  // Local addresses to listen on: IP addresses, all of which must be available; "localhost" stands for 127.0.0.1 and ::1, at least one of
+  // which must be.
   std::vector<std::string> addresses{"localhost"};
-  // A connection that could not be forwarded; the others go on. Called on a thread of the forwarder.
+  // Called on a thread of the forwarder when one connection cannot be forwarded; the others continue.
   std::function<void(const Error& error)> on_error{};
 };
 
 // One connection to a port of the pod.
 //
-// Thread safety: one reader and one writer at a time; Close from any thread.
-// Lifetime: destroying it closes it. May outlive its forwarder: it then fails.
-// Blocking and cancellation: each function ends within 100 ms when its context stops. A write that is stopped in the middle of its bytes
-//   ends the forwarder, with all its connections.
-// Errors: those of the context; kTransport where the connection is lost; kClosed after Close, or once the forwarder has stopped.
+// Thread safety: one reader and one writer at a time; Close may be called from any thread.
+// Lifetime: destroying it closes it. It may outlive its forwarder; calls then fail.
+// Blocking and cancellation: each function returns within 100 ms after its context stops. Cancelling a write in the middle of its bytes
+//   ends the forwarder with all its connections.
+// Errors: those of the context; kTransport if the connection is lost; kClosed after Close, or after the forwarder has stopped.
 class KUBE_EXPORT PortForwardStream {
  public:
   virtual ~PortForwardStream();
-  // Waits for at least one byte; 0 when the pod sends no more. Errors: also IsPortForwardFailure with what the pod's node said where it
-  // could not connect.
+  // Waits for at least one byte; returns 0 if the pod sends no more. Errors: also IsPortForwardFailure, with the message of the pod's node
+  // if it could not connect.
   virtual Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) = 0;
+  // Sends all bytes.
   virtual Result<void> Write(const Context& ctx, std::string_view bytes) = 0;
-  // No more will be written; reading goes on.
+  // Closes the sending direction; reading continues.
   virtual Result<void> Finish(const Context& ctx) = 0;
+  // Closes the connection in both directions.
   virtual void Close() = 0;
 };
 
-// The connection to the pod was lost, or the server ended it: nothing is forwarded any more.
+// True if the connection to the pod was lost or the server ended it. Nothing is forwarded any more.
 KUBE_EXPORT bool IsLostConnectionToPod(const Error& e);
-// The pod's node could not forward a connection: nobody listens on the port, the pod is gone.
+// True if the pod's node could not forward a connection: the port is closed, or the pod does not exist.
 KUBE_EXPORT bool IsPortForwardFailure(const Error& e);
 
-// Thread safety: all functions from any thread.
-// Lifetime: forwarding ends when the context that it was started with stops, with Stop, and when this object is destroyed; that waits for
-//   its threads. Independent of the Client.
-// Blocking and cancellation: functions with a Context end within 100 ms when it stops.
-// Cost: a connection and three threads, and two threads more for each connection to a local port.
+// A running port forwarding.
+//
+// Thread safety: all functions may be called from any thread.
+// Lifetime: forwarding ends when its context stops, when Stop is called, or when this object is destroyed, which joins its threads.
+//   Independent of the Client.
+// Blocking and cancellation: functions with a Context return within 100 ms after it stops.
+// Cost: one connection and three threads, plus two threads for each connection to a local port.
 class KUBE_EXPORT PortForwarder {
  public:
   PortForwarder(PortForwarder&&) noexcept;
   PortForwarder& operator=(PortForwarder&&) noexcept;
   ~PortForwarder();
 
-  // In the order of the options, with the local ports that were found.
+  // In the order of the options, with the local ports that were chosen.
   const std::vector<ForwardedPort>& ports() const;
-  // A connection to any port of the pod. That nobody listens there comes out when it is read from.
-  // Errors: why forwarding has ended, kClosed after Stop; those of the context; kTimeout where the server takes more than 30 s.
+  // Connects to any port of the pod. A closed port is reported by the first read.
+  // Errors: the reason why forwarding ended, kClosed after Stop; those of the context; kTimeout if the server takes more than 30 s.
   Result<std::unique_ptr<PortForwardStream>> Dial(const Context& ctx, std::uint16_t port);
-  // Waits for the end. Ok after Stop. Errors: IsLostConnectionToPod; IsPortForwardFailure, because any failure of the pod's node ends
-  // everything, as with kubectl; the error of the context that it was started with; that of `ctx`, and forwarding goes on.
+  // Waits until forwarding ends. Ok after Stop. Errors: IsLostConnectionToPod; IsPortForwardFailure, because any failure of the pod's node
+  // ends all forwarding, as with kubectl; the error of the session's context; the error of `ctx`, in which case forwarding continues.
   Result<void> Wait(const Context& ctx);
-  // Ends all connections; the local ports are closed a moment later, at the latest by the destructor.
+  // Ends all connections. The local ports are closed shortly after, at the latest by the destructor.
   void Stop();
 
   class Impl;
@@ -100,9 +107,9 @@ class KUBE_EXPORT PortForwarder {
   std::unique_ptr<Impl> impl_;
 };
 
-// `ctx` is the context of all of it, not of the start alone. Returns when all local ports are open.
-// Errors: kInvalid for options that make no sense; kApi where the server refused, with what it said; kTransport where it cannot be reached,
-// or a local port cannot be had; kTimeout where it does not answer within 60 s.
+// Starts forwarding. Returns when all local ports are open; `ctx` governs the whole session, not only its start.
+// Errors: kInvalid for invalid options; kApi with the server's message if it refused; kTransport if the server cannot be reached or a local
+// port is not available; kTimeout if the server does not answer within 60 s.
 KUBE_EXPORT Result<PortForwarder> ForwardPorts(const Context& ctx, const Client& client, const ObjectKey& pod,
                                                const PortForwardOptions& options);
 

@@ -1,20 +1,20 @@
-// ResourceClient<T>: all verbs on one kind.
+// ResourceClient<T>: all verbs for one kind.
 //
 //   ResourceClient<Pod> pods = client.Resource<Pod>();                                         // typed
 //   ResourceClient<DynamicObject> ats = client.Resource(Gvr{"cnat.example.com", "v1alpha1", "ats"});   // any kind
-//   ResourceClient<meta::v1::PartialObjectMetadata> light = client.Metadata(gvr);              // nothing but metadata travels
+//   ResourceClient<meta::v1::PartialObjectMetadata> light = client.Metadata(gvr);              // only metadata is transferred
 //
 //   Result<Pod> pod = pods.Get(ctx, {"default", "web"});
 //   Result<ObjectList<Pod>> list = pods.List(ctx, {.ns = "default"});
 //
-// Client has the same verbs with the type as a parameter: client.Get<Pod>(ctx, key).
+// Client has the same verbs with the kind as a template argument: client.Get<Pod>(ctx, key).
 //
 // Thread safety: as Client; copies are cheap.
-// Lifetime: as a copy of its Client: the connection stays as long as it does.
-// Blocking and cancellation: each call waits for its answer, and ends within 100 ms when the context stops.
-// Errors: kApi with what the server said (IsNotFound(e) and so on), kTransport, kTimeout, kCancelled, kAuth, kDecode; kInvalid where the
-//   call cannot be right (no name, a namespace that is missing or that the object contradicts), and nothing was sent then.
-// Cost: one request; encoding and decoding on the calling thread.
+// Lifetime: holds a copy of its Client, and so keeps the connection open.
+// Blocking and cancellation: each call waits for its response, and returns within 100 ms after the context stops.
+// Errors: kApi with the server's message (IsNotFound(e) and so on), kTransport, kTimeout, kCancelled, kAuth, kDecode; kInvalid if the call
+//   is invalid (no name, a namespace that is missing or contradicts the object), in which case nothing is sent.
+// Cost: one request; encoding and decoding run on the calling thread.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@
 
 namespace kube {
 
-// What List gives, for every kind.
+// The result of List, for every kind.
 template <ObjectType T>
 struct ObjectList {
   using value_type = T;
@@ -51,6 +51,7 @@ struct ObjectList {
   std::size_t size() const { return items.size(); }
   bool empty() const { return items.empty(); }
 };
+// The result of List for kinds without a struct.
 template <>
 struct ObjectList<DynamicObject> {
   using value_type = DynamicObject;
@@ -69,17 +70,17 @@ namespace internal {
 
 class ClientCore;
 
-// A resource of a server, and the form that its objects have here.
+// A resource of a server and the C++ type of its objects.
 struct ResourceTarget {
   Gvr gvr{};
   Gvk gvk{};                       // empty: unknown
   const TypeInfo* type = nullptr;  // null: DynamicObject
   bool metadata_only = false;
-  // Known for typed kinds. For others a namespace is used where the caller gives one.
+  // Known for typed kinds. For other kinds the namespace is used if the caller gives one.
   std::optional<bool> namespaced{};
 };
 
-// `gvr` is for types that do not name a resource themselves: DynamicObject and PartialObjectMetadata.
+// `gvr` is for types that do not imply a resource: DynamicObject and PartialObjectMetadata.
 template <ObjectType T>
 ResourceTarget TargetOf(const Gvr& gvr) {
   using Traits = ObjectTraits<T>;
@@ -90,7 +91,7 @@ ResourceTarget TargetOf(const Gvr& gvr) {
           .namespaced = Traits::Namespaced()};
 }
 
-// The verbs without templates. `object` is a T or DynamicObject as `target.type` says; `list` an ObjectList of it.
+// The verbs without templates. `object` is a T or a DynamicObject, depending on `target.type`; `list` is an ObjectList of it.
 KUBE_EXPORT Result<void> GetObject(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
                                    std::string_view subresource, const GetOptions& options, void* object);
 KUBE_EXPORT Result<void> ListObjects(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ListOptions& options,
@@ -109,75 +110,82 @@ KUBE_EXPORT Result<void> DeleteObject(const ClientCore& core, const Context& ctx
                                       const DeleteOptions& options);
 KUBE_EXPORT Result<void> DeleteObjects(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ListOptions& which,
                                        const DeleteOptions& options);
-// A subresource whose body and answer are kinds of their own: Eviction, Binding, TokenRequest, Scale. A null `body`: GET.
-// `method` is "GET", "POST" or "PUT".
+// A subresource whose body and response have their own kinds: Eviction, Binding, TokenRequest, Scale. A null `body` means GET. `method` is
+// "GET", "POST" or "PUT".
 KUBE_EXPORT Result<void> CallSubresource(const ClientCore& core, const Context& ctx, const ResourceTarget& target, const ObjectKey& key,
                                          std::string_view subresource, std::string_view method, const TypeInfo* body_type, const void* body,
                                          const WriteOptions& options, const TypeInfo* answer_type, void* answer);
 
 }  // namespace internal
 
+// The verbs for objects of type T. The top of this file states thread safety, errors and cost.
 template <ObjectType T>
 class ResourceClient {
  public:
   ResourceClient(std::shared_ptr<const internal::ClientCore> core, internal::ResourceTarget target)
       : core_(std::move(core)), target_(std::move(target)) {}
 
+  // The resource.
   const Gvr& gvr() const { return target_.gvr; }
-  // For helpers that work on objects whose type they do not know, with the functions above.
+  // For helpers that handle objects of unknown type with the functions above.
   const internal::ClientCore& core() const { return *core_; }
   const internal::ResourceTarget& target() const { return target_; }
 
+  // Returns the object. Errors: IsNotFound if it does not exist.
   Result<T> Get(const Context& ctx, const ObjectKey& key, const GetOptions& options = {}) const {
     return Answer([&](void* t) { return internal::GetObject(*core_, ctx, target_, key, {}, options, t); });
   }
+  // Lists the objects of one namespace or of all namespaces.
   Result<ObjectList<T>> List(const Context& ctx, const ListOptions& options = {}) const {
     ObjectList<T> list;
     if (Result<void> r = internal::ListObjects(*core_, ctx, target_, options, &list); !r) return r.error();
     return list;
   }
+  // Opens a watch; see watch.h.
   Result<Watcher<T>> Watch(const Context& ctx, const WatchOptions& options = {}) const {
     Result<std::unique_ptr<internal::WatchStream>> stream = internal::WatchObjects(*core_, ctx, target_, options);
     if (!stream) return stream.error();
     return Watcher<T>(*std::move(stream));
   }
-  // Into the namespace of the object. Gives what the server stored.
+  // Creates the object in its own namespace. Returns the object as stored.
   Result<T> Create(const Context& ctx, const T& object, const CreateOptions& options = {}) const {
     return Answer([&](void* t) { return internal::CreateObject(*core_, ctx, target_, &object, options, t); });
   }
-  // Fails with IsConflict where the object has a resourceVersion that is not the newest: read again, change, try again (RetryOnConflict).
+  // Replaces the object. Fails with IsConflict if its resourceVersion is not the newest: read it again, change it and retry
+  // (RetryOnConflict).
   Result<T> Update(const Context& ctx, const T& object, const UpdateOptions& options = {}) const {
     return Answer([&](void* t) { return internal::UpdateObject(*core_, ctx, target_, {}, &object, options, t); });
   }
-  // Only the status is taken; Update ignores it.
+  // Replaces only the status, which Update ignores.
   Result<T> UpdateStatus(const Context& ctx, const T& object, const UpdateOptions& options = {}) const {
     return Answer([&](void* t) { return internal::UpdateObject(*core_, ctx, target_, "status", &object, options, t); });
   }
+  // Patches the object, or `subresource` of it. Returns the object as stored.
   Result<T> Patch(const Context& ctx, const ObjectKey& key, const kube::Patch& patch, const PatchOptions& options = {},
                   std::string_view subresource = {}) const {
     return Answer([&](void* t) { return internal::PatchObject(*core_, ctx, target_, key, subresource, patch, options, t); });
   }
-  // Server-side apply: the fields that the object has are the ones that `field_manager` wants from now on. Creates what is not there.
+  // Server-side apply: `field_manager` owns exactly the fields that are set in `object`. Creates the object if it does not exist.
   Result<T> Apply(const Context& ctx, const T& object, const ApplyOptions& options, std::string_view subresource = {}) const {
     return Answer([&](void* t) { return internal::ApplyObject(*core_, ctx, target_, subresource, &object, options, t); });
   }
-  // Ok means that the server took it: objects with finalizers or a grace period are there for a while longer.
+  // Ok means that the server accepted the deletion. An object with finalizers or a grace period still exists for a while.
   Result<void> Delete(const Context& ctx, const ObjectKey& key, const DeleteOptions& options = {}) const {
     return internal::DeleteObject(*core_, ctx, target_, key, options);
   }
-  // Everything that `which` selects.
+  // Deletes all objects that `which` selects.
   Result<void> DeleteCollection(const Context& ctx, const ListOptions& which, const DeleteOptions& options = {}) const {
     return internal::DeleteObjects(*core_, ctx, target_, which, options);
   }
 
-  // ---- Any subresource whose objects are T: "status", "ephemeralcontainers", "resize" ----
+  // ---- Subresources whose objects are T: "status", "ephemeralcontainers", "resize" ----
   Result<T> GetSubresource(const Context& ctx, const ObjectKey& key, std::string_view subresource, const GetOptions& options = {}) const {
     return Answer([&](void* t) { return internal::GetObject(*core_, ctx, target_, key, subresource, options, t); });
   }
   Result<T> UpdateSubresource(const Context& ctx, std::string_view subresource, const T& object, const UpdateOptions& options = {}) const {
     return Answer([&](void* t) { return internal::UpdateObject(*core_, ctx, target_, subresource, &object, options, t); });
   }
-  // ---- Any subresource that has a kind of its own; see subresources.h for the common ones ----
+  // ---- Subresources with their own kind; see subresources.h for the common ones ----
   template <Described Out, Described In>
   Result<Out> PostSubresource(const Context& ctx, const ObjectKey& key, std::string_view subresource, const In& body,
                               const CreateOptions& options = {}) const {

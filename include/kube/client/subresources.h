@@ -1,8 +1,8 @@
-// Subresources that are calls rather than objects: eviction and binding of pods, tokens of service accounts, containers for debugging.
-// (Scale has a header of its own, scale.h; status is a verb of the Client.)
+// Subresources that act as calls: pod eviction and binding, service account tokens, ephemeral containers. Scale is in scale.h; status is a
+// verb of the Client.
 //
 //   Result<void> evicted = EvictPod(ctx, client, {"default", "web-0"});
-//   if (!evicted && IsTooManyRequests(evicted.error())) ...      // a PodDisruptionBudget does not allow it now: try again later
+//   if (!evicted && IsTooManyRequests(evicted.error())) ...      // a PodDisruptionBudget blocks it now: retry later
 //   Result<authentication::v1::TokenRequest> token = CreateServiceAccountToken(ctx, client, {"default", "robot"}, {.expiration_seconds =
 //   600});
 //
@@ -22,20 +22,20 @@
 
 namespace kube {
 
-// Deletes a pod, unless a PodDisruptionBudget forbids that at the moment (429). With policy/v1, which all servers since 1.22 have.
+// Deletes a pod, unless a PodDisruptionBudget currently forbids it (429). Uses policy/v1, which all servers since 1.22 support.
 KUBE_EXPORT Result<void> EvictPod(const Context& ctx, const Client& client, const ObjectKey& pod, const DeleteOptions& options = {});
 
-// What a scheduler does: the pod goes to this node. Errors: IsConflict where it has one already.
+// Binds a pod to a node, as a scheduler does. Errors: IsConflict if the pod is already bound.
 KUBE_EXPORT Result<void> BindPod(const Context& ctx, const Client& client, const ObjectKey& pod, std::string_view node,
                                  const CreateOptions& options = {});
 
-// A new token of a service account; it is in status.token, and has to be treated as the secret that it is.
+// Requests a token for a service account. The token is in status.token; treat it as a secret.
 KUBE_EXPORT Result<authentication::v1::TokenRequest> CreateServiceAccountToken(const Context& ctx, const Client& client,
                                                                                const ObjectKey& service_account,
                                                                                const authentication::v1::TokenRequestSpec& spec = {},
                                                                                const CreateOptions& options = {});
 
-// Takes spec.ephemeralContainers of `pod`, and nothing else; they can be added, but not changed or removed.
+// Updates only spec.ephemeralContainers of `pod`. Containers can be added, but not changed or removed.
 KUBE_EXPORT Result<core::v1::Pod> UpdateEphemeralContainers(const Context& ctx, const Client& client, const core::v1::Pod& pod,
                                                             const UpdateOptions& options = {});
 

@@ -1,10 +1,10 @@
-// Objects of a list or a watch that cannot be decoded: of the wrong shape, too deep, with numbers that do not fit.
+// Objects of a list or watch that cannot be decoded: wrong shape, nested too deep, numbers out of range.
 //
 //   std::vector<UndecodableObject> skipped;
-//   Result<ObjectList<Pod>> pods = client.List<Pod>(ctx, {.undecodable = &skipped});     // all others; without it the list fails
+//   Result<ObjectList<Pod>> pods = client.List<Pod>(ctx, {.undecodable = &skipped});     // without it the list fails
 //
-// Informers go on without such objects (docs/informers.md). A cached read of one fails with an error for which IsUndecodable is true and
-// IsNotFound is not: the object exists, so whatever depends on it must stay.
+// Informers skip such objects and continue (docs/informers.md). A cached read of one fails with an error for which IsUndecodable is true
+// and IsNotFound is false: the object exists, so its dependents must stay.
 #pragma once
 
 #include <string>
@@ -16,13 +16,14 @@
 
 namespace kube {
 
-// What could be read of the object nevertheless.
+// The parts of the object that could be read.
 struct UndecodableObject {
-  ObjectKey key{};  // without a name: not even that could be read
+  ObjectKey key{};  // no name: not even that could be read
   String uid{};
   String resource_version{};
-  std::string error{};  // why, in one line; at most 512 bytes
+  std::string error{};  // the reason, in one line of at most 512 bytes
 
+  // Whether the name could be read.
   bool named() const { return !key.name.empty(); }
 };
 
@@ -30,7 +31,7 @@ namespace internal {
 inline constexpr std::string_view kUndecodableReason = "Undecodable";
 }
 
-// True for a read of an object that exists and cannot be decoded. Try again: it may change.
+// True if a read failed because the object exists but cannot be decoded. Retry: the object may change.
 inline bool IsUndecodable(const Error& e) { return e.kind() == ErrorKind::kDecode && e.reason() == internal::kUndecodableReason; }
 
 }  // namespace kube

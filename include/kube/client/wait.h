@@ -1,17 +1,16 @@
-// WaitFor: until an object is as you want it.
+// WaitFor: waits until an object meets a condition.
 //
 //   Result<Deployment> ready = WaitFor<Deployment>(client.Resource<Deployment>(), ctx.WithTimeout(1min), {"default", "web"},
 //       [](const Deployment& d) { return d.status.ready_replicas == d.spec.replicas; });
 //   Result<void> gone = WaitForDeletion(client.Resource<Pod>(), ctx, {"default", "web"});
 //
-// Reads the object, then watches it, and starts over where the watch ends or has to: no polling, and nothing is missed.
+// Reads the object, then watches it, and starts over if the watch ends. It does not poll and misses no change.
 //
 // Thread safety: as ResourceClient; the condition is called on the calling thread.
-// Blocking and cancellation: until the condition holds or the context stops; give it a deadline.
-// Errors: those of the context, with what was last seen of the object in its message; those that waiting cannot mend (IsForbidden,
-//   IsUnauthorized, IsInvalid, IsNotFound of the resource, kInvalid, kDecode). Connections that break and servers that restart are waited
-//   out.
-// Cost: one list and one watch of a single object, and again each time that the watch ends.
+// Blocking and cancellation: blocks until the condition holds or the context stops. Use a deadline.
+// Errors: those of the context, with the last observed state in the message; errors that waiting cannot fix (IsForbidden, IsUnauthorized,
+//   IsInvalid, IsNotFound of the resource, kInvalid, kDecode). Broken connections and server restarts are retried.
+// Cost: one list and one watch of a single object, repeated each time the watch ends.
 #pragma once
 
 #include <optional>
@@ -26,12 +25,13 @@
 namespace kube {
 
 namespace internal {
-// Whether waiting goes on after this error, having slept a little where that is wise.
+// Ok if waiting continues after `error`, possibly after a short sleep; else the error to return.
 KUBE_EXPORT Result<void> PauseAfter(const Context& ctx, const Error& error);
 KUBE_EXPORT Error WaitEnded(const Context& ctx, const Error& error, const ObjectKey& key, const char* last_seen);
 }  // namespace internal
 
-// `done` is called with the object, or with nothing where it does not exist, on the calling thread.
+// Waits until `done` returns true. `done` is called on the calling thread with the object, or with null if it does not exist. Returns the
+// object, or nothing if it does not exist.
 template <ObjectType T>
 Result<std::optional<T>> WaitUntil(const ResourceClient<T>& resource, const Context& ctx, const ObjectKey& key,
                                    const std::function<bool(const T* object)>& done) {
@@ -68,7 +68,7 @@ Result<std::optional<T>> WaitUntil(const ResourceClient<T>& resource, const Cont
   }
 }
 
-// Until the object exists and `condition` holds for it.
+// Waits until the object exists and `condition` holds for it.
 template <ObjectType T>
 Result<T> WaitFor(const ResourceClient<T>& resource, const Context& ctx, const ObjectKey& key,
                   const std::function<bool(const T& object)>& condition) {
@@ -78,7 +78,7 @@ Result<T> WaitFor(const ResourceClient<T>& resource, const Context& ctx, const O
   return **std::move(found);
 }
 
-// Until there is no object of that name.
+// Waits until no object of that name exists.
 template <ObjectType T>
 Result<void> WaitForDeletion(const ResourceClient<T>& resource, const Context& ctx, const ObjectKey& key) {
   Result<std::optional<T>> gone = WaitUntil<T>(resource, ctx, key, [](const T* object) { return object == nullptr; });

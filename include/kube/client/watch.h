@@ -1,23 +1,24 @@
-// Watcher<T>: what happens to objects of a kind, as it happens.
+// Watcher<T>: a stream of changes to objects of one kind.
 //
 //   Result<Watcher<Pod>> watcher = client.Watch<Pod>(ctx, {.ns = "default", .resource_version = list->metadata.resource_version});
 //   for (;;) {
 //     Result<std::optional<WatchEvent<Pod>>> event = watcher->Next(ctx);
 //     if (!event) return event.error();          // the context stopped
-//     if (!*event) break;                        // the server ended it, as it does every few minutes, or its connection broke: watch again
+//     if (!*event) break;                        // the server ended the watch (normal every few minutes), or the connection broke: watch
+//     again
 //     ...
 //   }
 //
-// A watch alone is not a cache: it ends often, and after 410 Gone everything has to be listed anew. Informers (room cache) do that.
+// A watch alone is not a cache: it ends often, and after 410 Gone the caller must list again. Informers (room cache) handle this.
 //
-// Thread safety: one thread calls Next; Stop from any thread.
-// Lifetime: destroying it ends the watch. It may outlive the last copy of the Client: the watch is over then.
-// Blocking and cancellation: Next waits for the next event; the context ends it within 100 ms, and the watch can go on afterwards. The
-//   context that the watch was opened with counts until the server has answered.
-// Errors: those of the context alone. What the server says, and bytes that are no event, come as an event of kError; a connection that
-//   breaks is the end of the watch.
-// Cost: bytes are decoded on the thread that calls Next, never on the I/O thread. A watcher that nobody reads holds at most
-//   stream_buffer bytes, then the server waits.
+// Thread safety: one thread calls Next; Stop may be called from any thread.
+// Lifetime: destroying it ends the watch. It may outlive the last copy of the Client; the watch has then ended.
+// Blocking and cancellation: Next waits for the next event. It returns within 100 ms after its context stops, and the watch can continue.
+//   The context that the watch was opened with applies only until the server has answered.
+// Errors: only those of the context. Errors of the server and malformed events are delivered as kError events; a broken connection ends the
+//   watch.
+// Cost: events are decoded on the thread that calls Next, never on the I/O thread. A watcher that is not read buffers at most stream_buffer
+//   bytes; then the server is paused.
 #pragma once
 
 #include <cstdint>
@@ -35,41 +36,44 @@
 
 namespace kube {
 
+// The type of a watch event.
 enum class WatchEventType : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
-// "ADDED"
+// The name on the wire: "ADDED".
 KUBE_EXPORT std::string_view ToString(WatchEventType type);
 
+// One event of a watch.
 template <ObjectType T>
 struct WatchEvent {
   WatchEventType type = WatchEventType::kAdded;
-  // Of a deletion its last state; of a bookmark only kind and metadata.resourceVersion (and annotations); of an error nothing.
+  // For kDeleted the last state; for kBookmark only kind and metadata.resourceVersion (and annotations); for kError empty.
   T object{};
-  // Of kError what the server said, as for any other call: IsGone(e) and IsResourceExpired(e) mean list again. kDecode for an event that
-  // could not be read. Of other types only with WatchOptions::skip_undecodable: `object` could not be decoded, and is empty.
+  // For kError the server's error, as from any other call: after IsGone(e) or IsResourceExpired(e) list again. kDecode if the event could
+  // not be read. For other types set only with WatchOptions::skip_undecodable: `object` could not be decoded and is empty.
   std::optional<Error> error;
 };
 
 namespace internal {
-// Frames to events, whatever T is. Null type: DynamicObject.
+// Turns frames into events, independently of T. A null type means DynamicObject.
 class KUBE_EXPORT WatchStream {
  public:
   virtual ~WatchStream();
-  // False at the end of the watch. `object` points to an empty T.
+  // Returns false at the end of the watch. `object` points to an empty T.
   virtual Result<bool> Next(const Context& ctx, WatchEventType& type, void* object, std::optional<Error>& error) = 0;
   virtual void Stop() = 0;
-  // What is known of the object of the last event, where that came with an error although it is none.
+  // The readable parts of the last event's object, if that event is not kError but came with an error.
   virtual UndecodableObject TakeUndecodable() { return {}; }
-  // The next event, or the end, is here: Next would not wait. May be false although it is.
+  // True if Next would not block, because an event or the end of the watch is available. May be false even then.
   virtual bool Ready() const { return false; }
 };
 }  // namespace internal
 
+// An open watch. Usage and guarantees are at the top of this file.
 template <ObjectType T>
 class Watcher {
  public:
   explicit Watcher(std::unique_ptr<internal::WatchStream> stream) : stream_(std::move(stream)) {}
 
-  // Nothing at the end of the watch. After an event of kError the watch is over as well.
+  // The next event; nothing at the end of the watch. A kError event is always the last one.
   Result<std::optional<WatchEvent<T>>> Next(const Context& ctx) {
     WatchEvent<T> event;
     Result<bool> more = stream_->Next(ctx, event.type, &event.object, event.error);
@@ -77,7 +81,7 @@ class Watcher {
     if (!*more) return std::optional<WatchEvent<T>>();
     return std::optional<WatchEvent<T>>(std::move(event));
   }
-  // Ends the watch: Next gives nothing from then on.
+  // Ends the watch: Next then returns nothing.
   void Stop() { stream_->Stop(); }
 
  private:

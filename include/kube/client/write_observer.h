@@ -1,4 +1,4 @@
-// WriteObserver: is told of each write that the server took, whoever makes it and however deep inside of a helper.
+// WriteObserver: is notified of each write that the server accepted, including writes made deep inside helpers.
 //
 //   class Printer : public WriteObserver {
 //     void Wrote(const ObservedWrite& write) override { std::cout << write.gvr.resource << " " << write.key << "\n"; }
@@ -6,11 +6,11 @@
 //   const Context observed = ObserveWrites(ctx, std::make_shared<Printer>());
 //   client.Create(observed, pod);                                         // prints pods default/web
 //
-// What is observed is a context, not a client: all that is done with it and with contexts made from it, by any client, on any thread.
-// That is how a controller knows what a reconciler has written (kube/control/cached_client.h).
+// A context is observed, not a client: this covers every write with that context or its descendants, by any client, on any thread.
+// Controllers use this to track what a reconciler has written (kube/control/cached_client.h).
 //
-// Not told: dry runs, writes that failed or whose answer was lost, requests of Client::Raw, subresources that answer with something else
-// than the object (bindings, tokens).
+// Not reported: dry runs, writes that failed or whose response was lost, requests of Client::Raw, and subresources that answer with
+// something other than the object (bindings, tokens).
 #pragma once
 
 #include <cstdint>
@@ -31,35 +31,40 @@ namespace internal {
 class ClientCore;
 }
 
-// Lives as long as the call.
+// A write. Valid only during the call of WriteObserver::Wrote.
 struct ObservedWrite {
+  // What the write did to the object.
   enum class Effect : std::uint8_t {
-    kStored,    // the object is as `resource_version` says
-    kDeleting,  // its deletion was asked for: it is gone, or has a deletionTimestamp
-    kGone,      // it is not there any more: a deletion without finalizers and grace, or the last finalizer was taken off
+    kStored,    // the object is stored at `resource_version`
+    kDeleting,  // deletion was requested: the object no longer exists or has a deletionTimestamp
+    kGone,      // the object no longer exists: deleted without finalizers and grace period, or its last finalizer was removed
   };
   Effect effect = Effect::kStored;
   const Gvr& gvr;
   const ObjectKey& key;
-  String uid{};                         // empty: the server did not say
-  String resource_version{};            // of the answer; empty where it had none, as after most deletions
-  std::optional<Map<String>> labels{};  // as stored, where the answer says so
-  // Who sent it: contexts may be used with clients of several servers.
+  String uid{};                         // empty: not in the response
+  String resource_version{};            // from the response; empty if it had none, as after most deletions
+  std::optional<Map<String>> labels{};  // as stored, if the response has them
+  // The client that sent it: a context may be used with clients of several servers.
   const internal::ClientCore& client;
-  // The request, as RBAC names it: "create", "update", "patch" (applies, too), "delete", "deletecollection".
+  // The verb as RBAC names it: "create", "update", "patch" (also for applies), "delete", "deletecollection".
   std::string_view verb{};
   std::string_view subresource{};  // empty: the object itself
-  std::string_view kind{};         // empty: not known
+  std::string_view kind{};         // empty: unknown
 };
 
-// Thread safety: called on the threads that write, before the verb returns; also from several at once. Must be quick and not throw.
+// Receives the writes of a context.
+//
+// Thread safety: called on the writing threads, possibly on several at once, before the verb returns. Must be non-blocking and must not
+//   throw.
 class KUBE_EXPORT WriteObserver {
  public:
   virtual ~WriteObserver();
+  // Called after each accepted write.
   virtual void Wrote(const ObservedWrite& write) = 0;
 };
 
-// A child of `ctx` whose writes are told to `observer`, and to those who observe `ctx`.
+// A child of `ctx` whose writes are reported to `observer`, and to the observers of `ctx`.
 KUBE_EXPORT Context ObserveWrites(const Context& ctx, std::shared_ptr<WriteObserver> observer);
 
 }  // namespace kube

@@ -1,17 +1,16 @@
-// Footprint: how much memory objects hold, and how much less that is because they share their parts.
+// Footprint: the memory that objects hold, and how much they save by sharing parts.
 //
 //   Footprint memory;
 //   for (const Pod& pod : pods) memory.Add(pod);
-//   memory.logical_bytes();   // as if nothing were shared: what the same objects would cost as plain structs and strings
-//   memory.real_bytes();      // what there is: every block once, however many objects refer to it
+//   memory.logical_bytes();   // as if nothing were shared: the cost of the same objects as plain structs and strings
+//   memory.real_bytes();      // actual memory: every block once, however many objects refer to it
 //
-// Counted are the structs themselves and all blocks on the heap that they reach, in the sizes in which they were asked for. What malloc
-// adds to a block (8 bytes, and rounding up to 16) is not: it depends on the allocator.
+// Counts the structs and all heap blocks that they reach, in their requested sizes. malloc's overhead per block (8 bytes, and rounding up
+// to 16) is not included, because it depends on the allocator.
 //
 // Thread safety: none; the objects are only read.
-// Lifetime: it remembers addresses. Whatever was added has to stay alive and unchanged until the last call of Add.
-// Cost: one walk over each object; a part that was met before is not walked again. About 50 bytes for each object and each shared part
-// while it lives.
+// Lifetime: it stores addresses. Added objects must stay alive and unchanged until the last call of Add.
+// Cost: one walk over each object; shared parts are walked once. About 50 bytes per object and per shared part while it exists.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +22,7 @@
 
 namespace kube {
 
+// Sums up the memory of objects.
 class KUBE_EXPORT Footprint {
  public:
   Footprint();
@@ -30,16 +30,17 @@ class KUBE_EXPORT Footprint {
   Footprint(Footprint&&) noexcept;
   Footprint& operator=(Footprint&&) noexcept;
 
-  // The object, its struct included. Added twice it counts twice as logical and once as real. Not for an object and then a part of that
-  // very object: blocks that only one object holds are not remembered, and would count again.
+  // Adds an object including its struct. Adding it twice counts twice as logical and once as real. Do not add an object and then a part of
+  // it: blocks that only one object holds are not recorded and would be counted again.
   void Add(const TypeInfo& type, const void* object);
-  // A Value; of a DynamicObject that is its value().
+  // Adds a Value; for a DynamicObject, pass its value().
   void Add(const Value& value);
   template <Described T>
   void Add(const T& object) {
     Add(T::kType, &object);
   }
 
+  // Memory without and with sharing.
   std::size_t logical_bytes() const;
   std::size_t real_bytes() const;
 

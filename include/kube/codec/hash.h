@@ -1,11 +1,11 @@
-// HashObject: a 64-bit hash of an object's content that means the same tomorrow, in another process and in another build.
+// HashObject: a 64-bit hash of an object's content that is stable across processes and builds.
 //
-//   std::uint64_t h = HashObject(deployment.spec.template_);     // e.g. for a label that changes with the template
+//   std::uint64_t h = HashObject(deployment.spec.template_);     // for example for a label that changes with the template
 //
-// It depends on field names and values only: neither on the order or layout of fields nor on the type's name, and fields that have
-// their default value do not count, so a field that a later version adds changes no hash until somebody sets it.
-// Objects that are equal (operator==, EqualObjects) have the same hash: quantities count by amount, maps in sorted order, absent lists
-// like empty ones. Not for untrusted input where somebody gains from collisions; not the same number for a typed object and its Value.
+// The hash depends only on field names and values: not on the order or layout of fields, nor on the name of the type. Fields with default
+// values do not count, so a field added in a later version changes no hash until it is set. Equal objects (operator==, EqualObjects) have
+// equal hashes: quantities count by amount, maps in sorted order, absent lists as empty ones. It is not collision-resistant: do not use it
+// for untrusted input if a collision helps an attacker. A typed object and its Value have different hashes.
 //
 // Cost: one pass, no allocation. Thread safety: as reading the object.
 #pragma once
@@ -18,6 +18,7 @@
 
 namespace kube {
 
+// Returns the hash of an object.
 KUBE_EXPORT std::uint64_t HashObject(const TypeInfo& type, const void* object);
 KUBE_EXPORT std::uint64_t HashObject(const Value& value);
 

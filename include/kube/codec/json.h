@@ -1,14 +1,14 @@
-// JSON to objects and back.
+// JSON encoding and decoding of objects.
 //
 //   Result<Pod> pod = FromJson<Pod>(text);                 // errors name the path: spec.containers[0].ports[1].containerPort: expected ...
-//   Result<std::string> text = ToJson(*pod);               // compact; {.indent = 2} for people
+//   Result<std::string> text = ToJson(*pod);               // compact; {.indent = 2} for readable output
 //   Result<Value> any = ParseJson(text);                   // any JSON
 //
-// Top-level kinds: `apiVersion` and `kind` come from the type's table when written; when read they must fit, or be absent.
-// Decoding fails on malformed JSON, wrong types, numbers out of range and nesting beyond kMaxDecodeDepth; it never crashes and needs
-// memory in proportion to the input. Case matters in names. Each byte that is not UTF-8 becomes U+FFFD when read or written, as in Go.
+// Top-level kinds: encoding writes `apiVersion` and `kind` from the type's table; when decoding they must match it or be absent. Decoding
+// fails on malformed JSON, wrong types, numbers out of range and nesting beyond kMaxDecodeDepth. It never crashes and needs memory in
+// proportion to the input. Names are case-sensitive. Each byte that is not valid UTF-8 becomes U+FFFD when decoding and encoding, as in Go.
 //
-// Cost: simdjson's SIMD pass over the text, then one walk over its tokens. The text is not copied and needs no padding.
+// Cost: simdjson's SIMD pass over the text and one walk over its tokens. The text is not copied and needs no padding.
 #pragma once
 
 #include <string>
@@ -23,16 +23,20 @@
 
 namespace kube {
 
+// Options of ToJson and EncodeJson.
 struct JsonFormat {
   int indent = 0;           // 0: one line without spaces
   bool type_header = true;  // write apiVersion and kind of a top-level kind
 };
 
-// ---- Typed objects. Decoding keeps fields that the text lacks or has as null; lists, maps and optional structs are replaced whole. ----
+// ---- Typed objects ----
+// Decodes into `object`. Fields that are missing or null in the text keep their values; lists, maps and optional structs are replaced as a
+// whole.
 KUBE_EXPORT Result<void> DecodeJson(const TypeInfo& type, void* object, std::string_view text, const DecodeOptions& options = {});
-// Appends to `out`. Fails only where a RawJson field does not hold JSON; `out` is then as before.
+// Appends to `out`. Fails only if a RawJson field does not hold JSON; `out` is then unchanged.
 KUBE_EXPORT Result<void> EncodeJson(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format = {});
 
+// Decode into and encode from a value of type T.
 template <Described T>
 Result<T> FromJson(std::string_view text, const DecodeOptions& options = {}) {
   T object{};
@@ -52,7 +56,7 @@ KUBE_EXPORT std::string ToJson(const Value& value, const JsonFormat& format = {}
 KUBE_EXPORT Result<Value> ParseJson(const RawJson& raw);
 KUBE_EXPORT RawJson ToRawJson(const Value& value);
 
-// ---- Between the two ----
+// ---- Between objects and Values, without JSON text ----
 KUBE_EXPORT Result<Value> ToValue(const TypeInfo& type, const void* object);
 KUBE_EXPORT Result<void> DecodeValue(const TypeInfo& type, void* object, const Value& value, const DecodeOptions& options = {});
 template <Described T>

@@ -1,4 +1,4 @@
-// Options that all decoders understand, and the limits that protect them.
+// Options and limits of all decoders.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,22 @@ namespace internal {
 class Predecessors;
 }
 
+// Options of all decoders.
 struct DecodeOptions {
-  // Unknown and duplicate fields are errors that name each path, as the API server's fieldValidation=Strict has it.
-  // Otherwise unknown fields are kept with the object and written back, and the last of several duplicates wins.
+  // If set, unknown and duplicate fields are errors that name each path, as with the API server's fieldValidation=Strict. If not, unknown
+  // fields are kept with the object and written back, and the last duplicate wins.
   bool strict = false;
-  // Off: unknown fields are dropped, as an API server does with what it cannot store.
+  // If not set, unknown fields are dropped, as an API server does with fields that it cannot store.
   bool keep_unknown = true;
-  // Shares equal parts of this and earlier objects (kube/codec/interner.h). A cache passes one in; others rarely gain from it.
+  // Shares equal parts of this and earlier objects (kube/codec/interner.h). Caches use it; other code rarely benefits.
   Interner* interner = nullptr;
-  // Which fields are decoded (kube/codec/field_selection.h); null: all. What is left out is skipped, whatever `strict` says.
+  // The fields to decode (kube/codec/field_selection.h); null: all. Other fields are skipped, even with `strict`.
   const FieldSelection* fields = nullptr;
-  // Where earlier versions of the object are (kube/codec/predecessors.h). For caches of this library, which pass it in.
+  // Supplies earlier versions of the object (kube/codec/predecessors.h). Set by the caches of this library.
   internal::Predecessors* predecessors = nullptr;
 };
 
-// How deep JSON, YAML and recursive protobuf messages may nest.
+// Maximum nesting of JSON, YAML and recursive protobuf messages.
 inline constexpr int kMaxDecodeDepth = 1000;
 
 }  // namespace kube

@@ -1,11 +1,11 @@
-// Predecessors: lets a decoder take what did not change from an object's earlier version.
+// Predecessors: lets a decoder reuse unchanged parts of an object's earlier version.
 //
-// Most changes of an object leave its spec or its status as they were. A decoder with Predecessors hashes the bytes of these parts; where
-// the version that is cached came of the same bytes, its part is taken (some increments) instead of decoded and, with the old version,
-// destroyed. For protobuf and for an object that has nothing in it yet; only where parts are shared at all, that is with an Interner (whose
-// secret keys the hashes of 64 bits, each of which is compared with one other), and neither strict nor without unknown fields.
+// Most changes leave the spec or the status of an object unchanged. A decoder with Predecessors hashes the bytes of these parts. If the
+// cached version was decoded from the same bytes, its part is shared (a few increments), which saves decoding the new part and destroying
+// the old one. Works for protobuf and for objects that are still empty; only together with an Interner (whose secret keys the 64-bit
+// hashes, each of which is compared with one other), without strict decoding, and with unknown fields kept.
 //
-// Thread safety: called by the decoding thread.
+// Thread safety: called on the decoding thread.
 #pragma once
 
 #include <array>
@@ -19,19 +19,21 @@ struct TypeInfo;
 
 namespace kube::internal {
 
-// Of the bytes of fields 2 and 3, which are spec and status nearly everywhere. 0 is for what is not known, and fits no bytes.
+// Hashes of the bytes of fields 2 and 3, which are spec and status of nearly every kind. 0 means unknown and matches no bytes.
 using PartHashes = std::array<std::uint64_t, 2>;
 
+// Finds earlier versions of objects. Derived by caches.
 class KUBE_EXPORT Predecessors {
  public:
-  // Of objects of this type: others, such as lists of them, are decoded as if it were not there.
+  // Only for objects of this type. Others, such as their lists, are decoded as usual.
   explicit Predecessors(const TypeInfo& type) : type_(&type) {}
   virtual ~Predecessors() = default;
+  // Whether it is for objects of this type.
   bool Has(const TypeInfo& type) const { return type_ == &type; }
-  // Once the metadata of `object` is there (and once more where more metadata comes). Its earlier version, which lives until End or the
-  // next Begin, and what is known of its parts; null where there is none.
+  // Called when the metadata of `object` is decoded (again if more metadata follows). Returns the earlier version, valid until End or the
+  // next Begin, and sets `parts` to its hashes. Null if there is none.
   virtual const void* Begin(const void* object, PartHashes& parts) = 0;
-  // The object is complete; `parts` are its own.
+  // Called when the object is complete; `parts` are its own hashes.
   virtual void End(const void* object, const PartHashes& parts) = 0;
 
  private:

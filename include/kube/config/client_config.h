@@ -1,11 +1,11 @@
-// ClientConfig: how to reach a server and who to be there. What kubeconfig files, the environment of a pod and flags all become.
+// ClientConfig: how to reach a server and how to authenticate. Kubeconfig files, a pod's environment and flags are all turned into one.
 //
 //   Result<ClientConfig> config = LoadConfig();            // load.h: $KUBECONFIG, ~/.kube/config, in-cluster
 //   config->qps = 50;
 //   config->burst = 100;
 //   Result<Client> client = Client::FromConfig(*config);
 //
-// A plain struct: copy it, change it, compare nothing. Secrets are SecretStrings, and ToString() shows none of them.
+// A plain struct that programs copy and change. Secrets are SecretStrings, and ToString() shows none of them.
 // Thread safety: as any plain struct. Nothing here blocks or reads a file.
 #pragma once
 
@@ -25,12 +25,13 @@
 
 namespace kube {
 
-// Trust and certificates. Of each pair of `_data` and `_file`, the data wins; files are read again as they change.
+// Trust and client certificate. If both `_data` and `_file` of a pair are set, the data wins. Files are reread when they change.
 struct TlsConfig {
   std::string ca_data{};      // PEM
-  std::string ca_file{};      // neither: the system's roots
+  std::string ca_file{};      // without a CA, the system's roots are used
   std::string server_name{};  // for SNI and verification; empty: the host of the URL
-  bool insecure = false;      // accept any certificate; not together with a CA
+  bool insecure = false;      // accept any certificate; not allowed with a CA
+  // The client certificate and its key, PEM.
   std::string certificate_data{};
   std::string certificate_file{};
   SecretString key_data{};
@@ -40,34 +41,38 @@ struct TlsConfig {
   bool has_certificate() const { return !certificate_data.empty() || !certificate_file.empty(); }
 };
 
-// A program that gives credentials: client.authentication.k8s.io.
+// A credential plugin (client.authentication.k8s.io).
 struct ExecConfig {
-  // kUnset: a kubeconfig did not say, or said something unknown. v1 asks for one of the others; v1beta1 takes it for kIfAvailable.
+  // Whether the plugin may read standard input. kUnset: a kubeconfig has no value or an unknown one; v1 then requires one of the others,
+  // v1beta1 uses kIfAvailable.
   enum class InteractiveMode { kNever, kIfAvailable, kAlways, kUnset };
   std::string command{};
   std::vector<std::string> args{};
   std::vector<std::pair<std::string, std::string>> env{};
-  std::string api_version{};   // "client.authentication.k8s.io/v1" or "/v1beta1"
-  std::string install_hint{};  // shown where the command is not found
-  bool provide_cluster_info = false;
+  std::string api_version{};          // "client.authentication.k8s.io/v1" or "/v1beta1"
+  std::string install_hint{};         // shown if the command is not found
+  bool provide_cluster_info = false;  // pass the cluster to the plugin
   InteractiveMode interactive_mode = InteractiveMode::kIfAvailable;
-  Value cluster_extension{};  // of the extension client.authentication.k8s.io/exec of the cluster
+  Value cluster_extension{};  // the cluster's extension client.authentication.k8s.io/exec
+  // Set by programs that use standard input themselves; the message explains it in errors.
   bool stdin_unavailable = false;
   std::string stdin_unavailable_message{};
-  Value unknown{};  // members of a kubeconfig that this build does not know
+  Value unknown{};  // kubeconfig fields that this build does not know
 };
 
-// A legacy auth provider of a kubeconfig. Only "oidc" is known: with idp-issuer-url, client-id, client-secret, id-token, refresh-token,
-// idp-certificate-authority(-data).
+// A legacy auth provider of a kubeconfig. Only "oidc" is supported, with idp-issuer-url, client-id, client-secret, id-token, refresh-token
+// and idp-certificate-authority(-data).
 struct AuthProviderConfig {
   std::string name{};
   std::map<std::string, std::string> config{};
-  // Called with the new settings after a refresh, so that a kubeconfig can be written back, on the thread that asked for credentials. Its
-  // error is logged. May be empty.
+  // Called with the new settings after a token refresh, so that the kubeconfig can be updated. Runs on the thread that requested the
+  // credentials. Its error is logged. May be empty.
   std::function<Result<void>(const std::map<std::string, std::string>&)> persist{};
+  // Kubeconfig fields that this build does not know.
   Value unknown{};
 };
 
+// The user to impersonate; empty members are not sent.
 struct ImpersonationConfig {
   std::string user{};
   std::string uid{};
@@ -76,7 +81,7 @@ struct ImpersonationConfig {
   bool empty() const { return user.empty() && uid.empty() && groups.empty() && extra.empty(); }
 };
 
-// Example, without any file:
+// A server and the credentials for it. Example, without any file:
 //
 //   ClientConfig config;
 //   config.host = "https://10.0.0.1:6443";
@@ -84,43 +89,45 @@ struct ImpersonationConfig {
 //   config.token_file = "/var/run/token";
 //   if (Result<void> valid = config.Validate(); !valid) return valid.error();
 struct KUBE_EXPORT ClientConfig {
-  std::string host{};  // "https://10.0.0.1:6443/prefix"; "10.0.0.1:6443" is https where `tls` says anything, else http; empty: localhost
-  std::string ns{};    // of the context; what commands use where the user names none
+  // "https://10.0.0.1:6443/prefix". Without a scheme, https if `tls` is set, else http. Empty: localhost.
+  std::string host{};
+  std::string ns{};  // the namespace of the context; used by commands if the user names none
   TlsConfig tls{};
 
-  // ---- Who we are. At most one of token, basic auth, exec and auth provider, besides a client certificate ----
+  // ---- Authentication. At most one of token, basic auth, exec and auth provider, besides a client certificate ----
   SecretString token{};
-  std::string token_file{};  // read again every minute; wins over `token` where it can be read
+  std::string token_file{};  // reread every minute; overrides `token` if it can be read
   std::string username{};
   SecretString password{};
   std::shared_ptr<const ExecConfig> exec{};
   std::shared_ptr<const AuthProviderConfig> auth_provider{};
   ImpersonationConfig impersonate{};
 
-  // ---- How ----
-  std::string proxy_url{};  // http, https or socks5; empty: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say
-  // Ask for gzip. Good for slow networks; inside of a cluster it costs both sides more than it saves.
+  // ---- Connection ----
+  std::string proxy_url{};  // http, https or socks5; empty: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY
+  // Requests gzip. Useful on slow networks; inside a cluster it costs both sides more than it saves.
   bool compression = false;
-  bool disable_compression = false;  // what a kubeconfig may say; wins over `compression`
+  bool disable_compression = false;  // set by a kubeconfig; overrides `compression`
   bool disable_http2 = false;
   std::string user_agent{};            // empty: DefaultUserAgent()
-  double qps = 0;                      // 0: 5; less than 0: no limit
-  int burst = 0;                       // 0: 10; a qps of more than 0 needs one of its own
-  std::chrono::nanoseconds timeout{};  // of each request that is no watch; 0: none
-  // Accept and Content-Type of typed calls; empty: protobuf for built-in kinds, JSON for others.
+  double qps = 0;                      // requests per second; 0: 5; negative: no limit
+  int burst = 0;                       // 0: 10; must be set if qps is positive
+  std::chrono::nanoseconds timeout{};  // per request, except watches; 0: none
+  // Accept and Content-Type of typed requests. Empty: protobuf for built-in kinds, JSON for others.
   std::string content_type{};
 
-  // Everything but secrets, for logs: those show as [redacted] where they are set.
+  // All settings, for logs. Secrets that are set show as [redacted].
   std::string ToString() const;
-  // The same server, without any credentials.
+  // Returns a config for the same server without credentials.
   ClientConfig Anonymous() const;
-  // What cannot work: both kinds of something, a certificate without its key. Errors: kConfig, naming each field.
+  // Checks for settings that contradict each other or are incomplete, such as a certificate without its key. Errors: kConfig, naming each
+  // field.
   Result<void> Validate() const;
-  // `host` as a URL with its scheme, without query, fragment and a slash at the end: "https://10.0.0.1:6443/prefix". Errors: kConfig.
+  // `host` as a URL with a scheme, without query, fragment and trailing slash: "https://10.0.0.1:6443/prefix". Errors: kConfig.
   Result<std::string> BaseUrl() const;
 };
 
-// "program/v0.1.0 (linux/amd64) kubexx/0.1.0": the program's name as it was started, and the version of kubexx.
+// "program/v0.1.0 (linux/amd64) kubexx/0.1.0": the program name from the command line, and the version of kubexx.
 KUBE_EXPORT std::string DefaultUserAgent();
 
 }  // namespace kube

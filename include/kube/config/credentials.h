@@ -1,4 +1,4 @@
-// Credentials: what proves to a server who we are, at this moment. Between a ClientConfig and the transport.
+// Credentials: the current proof of identity for a server. They connect a ClientConfig to the transport.
 //
 //   Result<std::shared_ptr<CredentialSource>> credentials = MakeCredentials(config);
 //   Result<Authorization> now = (*credentials)->Get(ctx);
@@ -7,10 +7,10 @@
 //   if (response.code == 401) (*credentials)->Rejected(*now);
 //
 //   CredentialSource    token, token file, basic auth, exec plugin or OIDC
-//   TlsSource           CA and client certificate, read again as their files change
-//   ExecPolicy          which exec plugins a program lets a kubeconfig run
+//   TlsSource           CA and client certificate, reread when their files change
+//   ExecPolicy          the exec plugins that a kubeconfig may run
 //
-// Who writes a client never needs this; who writes a transport does.
+// Only code that implements a transport needs this header; users of Client do not.
 #pragma once
 
 #include <cstdint>
@@ -31,111 +31,117 @@
 
 namespace kube {
 
-// What goes with one request.
+// The credential for one request.
 struct Authorization {
-  SecretString header{};           // the value of the Authorization header; empty: none
-  Clock::TimePoint obtained_at{};  // when the credential was got
-  std::uint64_t serial = 0;        // which one of its source's it is; for Rejected
+  SecretString header{};           // value of the Authorization header; empty: none
+  Clock::TimePoint obtained_at{};  // when the credential was obtained
+  std::uint64_t serial = 0;        // number of the credential within its source; for Rejected
 };
 
-// A client certificate and its key, PEM.
+// A client certificate and its key, in PEM.
 struct ClientCertificate {
   std::string certificate_pem{};
   SecretString key_pem{};
 };
 
-// Thread safety: all functions from many threads at once.
-// Lifetime: as long as anybody holds it, and for exec plugins a while longer (see MakeCredentials); it keeps no thread.
-// Cost: an answer from memory is a lock and the copy of a string.
+// Provides the current credential.
+//
+// Thread safety: all functions may be called from many threads at once.
+// Lifetime: shared by its users; exec plugins are kept a while longer (see MakeCredentials). It has no thread.
+// Cost: a cached credential costs a lock and a string copy.
 class KUBE_EXPORT CredentialSource {
  public:
   virtual ~CredentialSource();
-  // May read a file, run a program or ask an issuer; mostly it answers from memory. Of several callers one does the work and the others
-  // wait for it.
-  // Blocking: until the context stops, which kills a plugin that runs. A plugin gets five minutes, no more.
-  // Errors: kAuth, which names what failed and says what to do and never holds a secret; kTimeout, kCancelled.
+  // Returns the current credential, usually from the cache. It may read a file, run a plugin or query an issuer; concurrent callers share
+  // that work.
+  // Blocking: until the context stops, which kills a running plugin. A plugin is limited to five minutes.
+  // Errors: kAuth, with what failed and how to fix it, never with a secret; kTimeout, kCancelled.
   virtual Result<Authorization> Get(const Context& ctx) = 0;
-  // The server answered 401 to this one: where it is still the newest, the next Get makes a new one, once. Where that fails, the old one
-  // goes on as long as it has not expired. Token files do not care: they are read again by time alone.
+  // Reports that the server answered 401 to `used`. If it is still the current credential, the next Get tries once to obtain a new one. If
+  // that fails, the old one is used until it expires. Token files ignore this: they are reread only by time.
   virtual void Rejected(const Authorization& used) = 0;
-  // The client certificate that a plugin gave; null where it gave none. Changes after Get.
+  // The client certificate of a plugin; null if there is none. May change with each Get.
   virtual std::shared_ptr<const ClientCertificate> Certificate() const = 0;
 };
 
-// Which exec plugins may run. An entry of the list is a command as the kubeconfig has it, or the path that it is found at.
+// The exec plugins that may run. An entry of the list is a command as written in the kubeconfig, or the path where it is found.
 struct ExecPolicy {
+  // Which plugins are allowed.
   enum class Mode { kAllowAll, kDenyAll, kAllowlist };
   Mode mode = Mode::kAllowAll;
-  std::optional<std::vector<std::string>> allowlist{};  // with kAllowlist, and only then; not empty
+  std::optional<std::vector<std::string>> allowlist{};  // required and not empty with kAllowlist; must be unset otherwise
 };
 
-// One HTTPS exchange with an OIDC issuer: config comes before the transport, so who makes credentials brings it along.
+// An HTTPS request to an OIDC issuer. The room config does not depend on transport, so its caller supplies the HTTP client.
 struct OidcRequest {
   std::string url{};
-  SecretString form{};           // POST of application/x-www-form-urlencoded; empty: GET
-  SecretString authorization{};  // header; empty: none
+  SecretString form{};           // body of a POST (application/x-www-form-urlencoded); empty: GET
+  SecretString authorization{};  // Authorization header; empty: none
   std::string ca_pem{};          // empty: the system's roots
 };
+// The response of an OIDC issuer.
 struct OidcResponse {
   int code = 0;
   std::string body{};
 };
+// Sends a request to an OIDC issuer.
 using OidcHttp = std::function<Result<OidcResponse>(const Context& ctx, const OidcRequest& request)>;
 
+// Options of MakeCredentials.
 struct CredentialOptions {
-  // rest_client_exec_plugin_call_total {code,call_status}, rest_client_exec_plugin_policy_call_total {status},
-  // rest_client_exec_plugin_ttl_seconds, rest_client_exec_plugin_certificate_rotation_age.
+  // Receives rest_client_exec_plugin_call_total {code,call_status}, rest_client_exec_plugin_policy_call_total {status},
+  // rest_client_exec_plugin_ttl_seconds and rest_client_exec_plugin_certificate_rotation_age.
   std::shared_ptr<MetricsSink> metrics{};
   ExecPolicy exec_policy{};
-  OidcHttp oidc_http{};  // without it, an OIDC token that has expired is an error
+  OidcHttp oidc_http{};  // if empty, an expired OIDC token is an error
 };
 
-// Token, token file, basic auth, exec plugin or OIDC, as the config says; one that gives nothing where it says nothing. A token, basic
-// auth or a client certificate keeps an exec plugin from being run. Equal exec configs of one process share one source, and so do OIDC
-// configs of one server, issuer, client and refresh token; then the first one's metrics count. The last 64 exec sources stay for the next
-// client that wants one.
-// Blocking: reads the token file. No plugin runs and no issuer is asked before the first Get.
-// Errors: kConfig for a config that cannot work; kAuth for an auth provider that is not supported (azure, gcp, ...).
+// Creates the source for the token, token file, basic auth, exec plugin or OIDC of `config`; without any of them, its credential is empty.
+// A token, basic auth or a client certificate disables an exec plugin. Equal exec configs of one process share one source, and so do OIDC
+// configs with the same server, issuer, client and refresh token; the metrics of the first one are used. The last 64 exec sources are kept
+// for future clients.
+// Blocking: reads the token file. No plugin runs and no issuer is queried before the first Get.
+// Errors: kConfig for an invalid config; kAuth for an unsupported auth provider (azure, gcp, ...).
 KUBE_EXPORT Result<std::shared_ptr<CredentialSource>> MakeCredentials(const ClientConfig& config,
                                                                       std::shared_ptr<Clock> clock = Clock::Real(),
                                                                       CredentialOptions options = {});
 
-// What TLS needs, at one moment.
+// The TLS settings at one moment.
 struct TlsMaterial {
-  std::uint64_t generation = 0;     // grows when the certificate or key changed: connections made with the old ones have to go
-  std::uint64_t ca_generation = 0;  // grows when the CA changed: new connections only
+  std::uint64_t generation = 0;     // increases when the certificate or key changes: close connections made with older ones
+  std::uint64_t ca_generation = 0;  // increases when the CA changes: affects new connections only
   std::string ca_pem{};             // empty: the system's roots, unless `insecure`
-  bool trust_nothing = false;       // there is a CA file, and it is empty
+  bool trust_nothing = false;       // the CA file exists but is empty
   std::shared_ptr<const ClientCertificate> certificate{};  // null: none
   std::string server_name{};
   bool insecure = false;
 };
 
-// CA and certificates from data or files. CA files are looked at once in five minutes, certificates once in a second at most; a file that
-// cannot be read or parsed leaves what was there before.
+// CA and client certificate, from data or files. CA files are checked every five minutes, certificates at most once per second. If a file
+// cannot be read or parsed, the previous contents stay in use.
 //
-// It looks when it is asked, and has no thread: who keeps connections open asks at each request and at least once in five minutes, and
-// closes those of an older generation.
+// It has no thread and checks only when it is called. Code that keeps connections open must call it for each request and at least every
+// five minutes, and close connections of an older generation.
 // Example:
 //   std::shared_ptr<const TlsMaterial> now = tls->Current();
 //   if (now->generation != connection.generation) ...       // made with an old certificate: close it
 //
-// Thread safety: all functions from many threads at once.
-// Lifetime: as long as anybody holds it; it holds the credentials that it was given.
-// Blocking: for the reading of small files, never for a plugin. Errors: none, they are logged.
-// Cost: a lock; at most once a second the reading of two small files.
+// Thread safety: all functions may be called from many threads at once.
+// Lifetime: shared by its users; it holds its CredentialSource.
+// Blocking: reads small files, never waits for a plugin. Errors: none; they are logged.
+// Cost: a lock; at most once per second it reads two small files.
 class KUBE_EXPORT TlsSource {
  public:
   virtual ~TlsSource();
-  // Never null. The same object as long as nothing changed.
+  // The current settings, never null. Returns the same object until something changes.
   virtual std::shared_ptr<const TlsMaterial> Current() = 0;
 };
 
-// `credentials` may give a plugin's certificate; it counts where the config has none. May be null.
-// `metrics` gets rest_client_transport_ca_reload_total {result,reason}. May be null.
+// `credentials` may supply a plugin's certificate, which is used if the config has none. May be null.
+// `metrics` receives rest_client_transport_ca_reload_total {result,reason}. May be null.
 // Blocking: reads the files.
-// Errors: kConfig: a file that cannot be read, rubbish in the place of PEM, a key that does not fit its certificate, a CA with `insecure`.
-// A certificate that has expired is a warning in the log: the server decides.
+// Errors: kConfig if a file cannot be read, is not valid PEM, the key does not match its certificate, or a CA is combined with `insecure`.
+// An expired certificate only logs a warning: the server decides.
 KUBE_EXPORT Result<std::shared_ptr<TlsSource>> MakeTlsSource(const ClientConfig& config, std::shared_ptr<CredentialSource> credentials,
                                                              std::shared_ptr<Clock> clock = Clock::Real(),
                                                              std::shared_ptr<MetricsSink> metrics = nullptr);

@@ -1,20 +1,20 @@
-// FlagSet: the flags of a program, typed and bound to its variables.
+// FlagSet: typed command-line flags, bound to variables.
 //
 //   std::string text = "Hello";
 //   int workers = 4;
 //   FlagSet flags("greeter");
 //   flags.Add("text", &text, "what the ConfigMap says");
 //   flags.Add("workers", &workers, "namespaces to reconcile at once").Range(1, 100);
-//   if (Result<void> parsed = flags.Parse(argc, argv); !parsed) return flags.Fail(parsed.error());   // --help and --version, too
+//   if (Result<void> parsed = flags.Parse(argc, argv); !parsed) return flags.Fail(parsed.error());   // also for --help and --version
 //
 // Each flag can also be set by an environment variable (GREETER_WORKERS) and in a YAML file (`--config FILE`, with `workers: 8`). The
-// command line wins over the environment, the environment over the file, the file over the variable's own value.
+// command line wins over the environment, the environment over the file, and the file over the variable's initial value.
 //
-// Spellings: --text=x, --text x, and with one dash -text=x, -text x, as Go programs take them; -n x, -n=x and -nx for letters. A bool
-// needs no value: --loud, --loud=false. `--` ends the flags. Unknown flags are errors that name the closest known one. Arguments that are
-// no flags are errors unless `Arguments` declares them; the first one ends the flags, so the arguments of a subcommand stay whole.
+// Syntax: --text=x, --text x, and with one dash -text=x, -text x, as in Go; -n x, -n=x and -nx for letters. A bool needs no value: --loud,
+// --loud=false. `--` ends the flags. An unknown flag is an error that suggests the closest known one. A positional argument is an error
+// unless `Arguments` declares it; the first one ends the flags, so the arguments of a subcommand stay intact.
 //
-// Controllers use ManagerFlags and command line programs ConfigFlags: these are FlagSets that also have our flags.
+// Controllers use ManagerFlags and command-line programs ConfigFlags: FlagSets that also have the library's own flags.
 #pragma once
 
 #include <concepts>
@@ -35,18 +35,18 @@
 
 namespace kube {
 
-// What Parse returns instead of success for --help and --version. The message is the text to print.
+// True for the error that Parse returns for --help and --version. Its message is the text to print.
 KUBE_EXPORT bool IsHelpRequested(const Error& e);
-// The command line, the environment or the config file is wrong. Programs exit with 2.
+// True if the command line, the environment or the config file is invalid. Programs exit with 2.
 KUBE_EXPORT bool IsUsageError(const Error& e);
-// Such an error of the program's own: `return UsageError("--from and --to exclude each other");`
+// Creates such an error: `return UsageError("--from and --to exclude each other");`
 KUBE_EXPORT Error UsageError(std::string message);
 
 namespace internal {
 
 struct FlagReader;
 
-// Reads all values that one source has for a flag, without an effect; what it returns sets the variable.
+// Parses all values that one source has for a flag, without side effects. The returned function sets the variable.
 using FlagStage = std::function<Result<std::function<void()>>(const std::vector<std::string>& values)>;
 
 struct FlagSpec {
@@ -61,7 +61,7 @@ struct FlagSpec {
   FlagStage stage;
 };
 
-// Errors are the part behind "--flag: ".
+// Their errors are the text after "--flag: ".
 KUBE_EXPORT Result<bool> ReadFlagBool(const std::string& text);
 KUBE_EXPORT Result<std::int64_t> ReadFlagInteger(const std::string& text, std::int64_t least, std::int64_t most);
 KUBE_EXPORT Result<double> ReadFlagDouble(const std::string& text);
@@ -70,7 +70,7 @@ KUBE_EXPORT std::string ShowFlag(double value);
 KUBE_EXPORT std::string ShowFlag(std::chrono::nanoseconds value);
 
 template <typename T>
-struct FlagType;  // the type of a flag: which values it has and how the help shows them
+struct FlagType;  // how values of the type are parsed, and shown in the help
 
 template <>
 struct FlagType<bool> {
@@ -137,34 +137,40 @@ inline constexpr bool kFlagNeedsNoValue = std::is_same_v<T, bool> || std::is_sam
 
 }  // namespace internal
 
-// Thread safety: none. Lifetime: a plain object; copies set the same variables, which have to outlive each Parse.
-// Blocking: Parse reads the config file. Cost: for the start of a program.
+// The flags of a program.
+//
+// Thread safety: none.
+// Lifetime: a plain object. Copies set the same variables, which must outlive each Parse.
+// Blocking: Parse reads the config file.
+// Cost: meant for program start.
 class KUBE_EXPORT FlagSet {
  public:
-  // One flag, to say more about it: `flags.Add("output", &output, "how to print").Letter('o').OneOf({"text", "json"});`
+  // One flag, to refine it: `flags.Add("output", &output, "how to print").Letter('o').OneOf({"text", "json"});`
   class KUBE_EXPORT Flag {
    public:
-    // Also as -o.
+    // Adds a one-letter form: -o.
     Flag& Letter(char letter);
-    // Also under this name, which the help does not show.
+    // Adds another name, which the help does not show.
     Flag& Alias(std::string_view name);
-    // Stands for the value in the help: FILE.
+    // The placeholder for the value in the help: FILE.
     Flag& Value(std::string_view name);
-    // What the help calls the default, instead of the variable's value; empty: nothing.
+    // The default shown in the help instead of the variable's value; empty: none.
     Flag& Default(std::string_view text);
-    // For numbers.
+    // Limits a number to this range.
     Flag& Range(double least, double most);
+    // Limits the value to `choices`.
     Flag& OneOf(std::vector<std::string> choices);
-    // Called with each value before any variable is set.
+    // Called with each value before any variable is set. Its error rejects the value.
     Flag& Check(std::function<Result<void>(const std::string& value)> check);
-    // Without a value it has this one; a value needs "=": --print-rbac[=NAMESPACE/NAME].
+    // The value if the flag is given without one. An explicit value then needs "=": --print-rbac[=NAMESPACE/NAME].
     Flag& ImpliedValue(std::string_view value);
-    // For lists: commas in a value separate nothing.
+    // For lists: commas do not separate values.
     Flag& Whole();
+    // Parse fails if the flag is not set by any source.
     Flag& Required();
-    // Messages and the help show neither its value nor its default.
+    // Hides the value and the default in messages and the help.
     Flag& Secret();
-    // Has no environment variable: its name would be one that means something else to many (GITHUB_TOKEN).
+    // Disables the environment variable, because its name would have another common meaning (GITHUB_TOKEN).
     Flag& NotInEnvironment();
 
    private:
@@ -174,13 +180,13 @@ class KUBE_EXPORT FlagSet {
     internal::FlagSpec spec_;
   };
 
-  // Without a name there are no environment variables, no --config and no --version: for the commands of a larger program.
+  // Without a name there are no environment variables, no --config and no --version. For the subcommands of a larger program.
   FlagSet() = default;
-  // The program's name: of messages, and of the environment variables.
+  // `program` is the name in messages and the prefix of the environment variables.
   explicit FlagSet(std::string program);
 
-  // bool, integers, double, std::string, std::chrono durations ("1h30m"), std::optional of these, and std::vector<std::string>, which may
-  // be given several times or with commas and replaces what the variable had.
+  // Supports bool, integers, double, std::string, std::chrono durations ("1h30m"), std::optional of these, and std::vector<std::string>. A
+  // list may be given several times or with commas; it replaces the variable's value.
   template <typename T>
   requires std::is_object_v<T> Flag& Add(std::string_view name, T* target, std::string_view help) {
     if constexpr (std::is_same_v<T, std::vector<std::string>>) {
@@ -193,7 +199,7 @@ class KUBE_EXPORT FlagSet {
       return flag;
     }
   }
-  // Enums and other types: `read` is a Result<T>(const std::string&). Its error is the part behind "--flag: ".
+  // For enums and other types. `read` is callable as Result<T>(const std::string&). Its error is the text after "--flag: ".
   template <typename T, typename Read>
   requires std::is_invocable_r_v < Result<T>, Read,
   const std::string& > Flag& Add(std::string_view name, T* target, Read read, std::string_view help) {
@@ -210,41 +216,40 @@ class KUBE_EXPORT FlagSet {
   // Calls `set` with each value, in the order of the command line. An error in a later flag does not undo the call.
   Flag& Call(std::string_view name, std::function<Result<void>(const std::string& value)> set, std::string_view help);
 
-  // A heading of the help for the flags that follow.
+  // Starts a section of the help for the flags that follow.
   void Group(std::string_view heading);
-  // What the help says below its first line: what the program does.
+  // The description of the program, which the help shows below its first line.
   void About(std::string_view text);
-  // Replaces the help's first line, "usage: NAME [flags]".
+  // Replaces the first line of the help, "usage: NAME [flags]".
   void Usage(std::string_view text);
-  // What --version prints behind the program's name; default: kubexx' version.
+  // The version that --version prints after the program name. Default: the version of kubexx.
   void Version(std::string_view version);
-  // Arguments that are no flags, as the usage shows them: "POD [COMMAND...]" takes one or more. The first one ends the flags.
+  // Declares positional arguments, as the usage shows them: "POD [COMMAND...]" takes one or more. The first one ends the flags.
   void Arguments(std::string_view usage, std::vector<std::string>* rest);
-  // Flags may stand behind arguments, too.
+  // Allows flags after positional arguments.
   void Interspersed();
-  // "NAME=value" each, instead of the process's environment.
+  // Replaces the process's environment by `variables`, each "NAME=value".
   void SetEnvironment(std::vector<std::string> variables);
 
-  // Sets the variables, or none of them. Errors: IsHelpRequested, IsUsageError; kInternal if two flags have the same name.
+  // Sets all variables, or none on an error. Errors: IsHelpRequested, IsUsageError; kInternal if two flags have the same name.
   Result<void> Parse(int argc, const char* const* argv);
   Result<void> Parse(const std::vector<std::string>& arguments) const;
 
-  // The lines of the flags, and the whole text of --help.
+  // The lines that describe the flags, and the whole text of --help.
   std::string FlagLines() const;
   std::string Help() const;
-  // Prints what the error says, and returns the exit code: 0 and standard output for IsHelpRequested, 2 for
-  // IsUsageError, else 1.
+  // Prints the message of `error` and returns the exit code: 0 (on standard output) for IsHelpRequested, 2 for IsUsageError, else 1.
   int Fail(const Error& error) const;
 
+  // The program name.
   const std::string& program() const { return program_; }
-  // The environment variable of each flag.
+  // The environment variables of all flags.
   std::vector<std::string> Variables() const;
 
  protected:
-  // Takes the program's name unless there is one, and returns the arguments behind it.
+  // Sets the program name unless there is one, and returns the arguments after it.
   std::vector<std::string> Start(int argc, const char* const* argv);
-  // Calls `body` and turns its error, or what it throws, into a message and an exit code. Standard output that cannot be written is a
-  // failure.
+  // Calls `body` and turns its error or exception into a message and an exit code. A failed write to standard output is an error.
   int Finish(const std::function<Result<int>()>& body) const;
   bool has_environment() const { return environment_.has_value(); }
 

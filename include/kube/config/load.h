@@ -1,15 +1,15 @@
-// Where a program's ClientConfig comes from.
+// Finds a program's ClientConfig: kubeconfig files, flags, or the environment of a pod.
 //
 //   Result<ClientConfig> config = LoadConfig();                                // as kubectl: $KUBECONFIG, ~/.kube/config, in-cluster
 //   Result<ClientConfig> config = LoadConfig({.context = "staging"});
 //   Result<ClientConfig> config = InClusterConfig();                           // a pod's service account
 //
-// Programs that take kubectl's flags use ConfigFlags (kube/client/config_flags.h).
+// Programs with kubectl's flags use ConfigFlags (kube/client/config_flags.h).
 //
-// Thread safety: the functions may be called from many threads at once, as long as nobody changes the environment meanwhile.
-// Blocking: they read small files. A token file is read once here and again by the credentials.
-// Errors are kConfig and say which file, which entry and what to do; they hold no secrets.
-// Cost: files are read and parsed each time. For the start of a program, not for each request.
+// Thread safety: the functions may be called from many threads at once, as long as the environment is not modified concurrently.
+// Blocking: they read small files. A token file is read here once and again by the credentials.
+// Errors: kConfig, naming the file, the entry and the fix, without secrets.
+// Cost: files are read and parsed on each call. Meant for program start, not for each request.
 #pragma once
 
 #include <optional>
@@ -27,13 +27,13 @@
 
 namespace kube {
 
-// What to take from where. Empty members change nothing.
+// Overrides for the loaded configuration. Empty members change nothing.
 struct LoadOptions {
-  std::string kubeconfig{};  // this file and no other; it must exist
+  std::string kubeconfig{};  // load only this file; it must exist
   std::string context{};     // instead of current-context
   std::string cluster{};     // instead of the context's
   std::string user{};
-  std::string master{};  // the server's URL, instead of the cluster's
+  std::string master{};  // URL of the server, instead of the cluster's
   std::string ns{};
   std::string token{};
   std::string token_file{};
@@ -45,37 +45,38 @@ struct LoadOptions {
   std::optional<bool> disable_compression{};
   std::chrono::nanoseconds timeout{};
   ImpersonationConfig impersonate{};
-  // False: a pod's service account is not looked for.
+  // If false, a pod's service account is not considered.
   bool allow_in_cluster = true;
-  // The environment; empty: the process's. Tests pass their own.
+  // Reads environment variables. Empty: from the process. Tests pass their own.
   std::function<std::optional<std::string>(const std::string& name)> getenv{};
-  // Where a pod's service account is mounted.
+  // The directory where a pod's service account is mounted.
   std::string service_account_dir = "/var/run/secrets/kubernetes.io/serviceaccount";
 };
 
-// kubectl's order: the explicit file; else the files of $KUBECONFIG, merged; else ~/.kube/config. Where that gives nothing and a service
-// account is mounted, that one; else the server of $KUBERNETES_MASTER. A kubeconfig that is wrong is an error, in a pod as well.
-// (~/.kube/.kubeconfig of the year 2014 is not looked for.)
+// Loads the configuration in kubectl's order: the explicit file; else the files of $KUBECONFIG, merged; else ~/.kube/config. If these are
+// empty, the service account of the pod, if one is mounted; else the server in $KUBERNETES_MASTER. An invalid kubeconfig is an error, also
+// in a pod. (~/.kube/.kubeconfig, used until 2014, is not read.)
 KUBE_EXPORT Result<ClientConfig> LoadConfig(const LoadOptions& options = {});
-// No kubeconfig, none that says which server, and no pod.
+// True if there is no kubeconfig, none that names a server, and no pod environment.
 KUBE_EXPORT bool IsEmptyConfig(const Error& e);
-// The context that was asked for, or the current one, does not exist.
+// True if the requested context, or the current one, does not exist.
 KUBE_EXPORT bool IsContextNotFound(const Error& e);
 
-// The service account of the pod that this process runs in. A CA that is missing, empty or cannot be read is an error
-// (client-go uses the system's roots then), unless the options bring their own `ca_file` or say `insecure`.
-// `options` override the server, the credentials, trust and the namespace. Errors: IsNotInCluster where the environment says nothing of
-// one.
+// Loads the service account of the pod that this process runs in. A missing, empty or unreadable CA is an error (client-go uses the
+// system's roots instead), unless the options set `ca_file` or `insecure`.
+// `options` override the server, the credentials, trust and the namespace. Errors: IsNotInCluster if the environment variables of a pod are
+// not set.
 KUBE_EXPORT Result<ClientConfig> InClusterConfig(const LoadOptions& options = {});
+// True if this process does not run in a pod.
 KUBE_EXPORT bool IsNotInCluster(const Error& e);
 
-// The ClientConfig that a kubeconfig describes. `options` override its entries:
-//   context, cluster, user    have to exist
-//   ca_file, insecure         replace everything that the kubeconfig says about trust
-//   master                    also clears tls-server-name, unless that is given too
+// Returns the ClientConfig that a kubeconfig describes. `options` override its entries:
+//   context, cluster, user    must exist
+//   ca_file, insecure         replace all trust settings of the kubeconfig
+//   master                    also clears tls-server-name, unless that is set too
 //   token, token_file         replace both; certificate_file, key_file: the file or data of each
-// Credentials and TLS settings count only for an https server: they are not sent over an open line. Impersonation always counts.
-// New tokens of an auth provider are written back to the file that the user came from.
+// Credentials and TLS settings apply only to an https server: they are never sent over an unencrypted connection. Impersonation always
+// applies. New tokens of an auth provider are written back to the file that the user entry came from.
 KUBE_EXPORT Result<ClientConfig> ToClientConfig(const Kubeconfig& kubeconfig, const LoadOptions& options = {});
 
 // The files that LoadConfig reads, in order. They need not exist.

@@ -1,9 +1,10 @@
-// Status conditions: what most kinds say about themselves in `status.conditions`.
+// Status conditions: the entries of `status.conditions` that most kinds have.
 //
 //   SetStatusCondition(cart.status.conditions, {.type = "Ready", .status = "False", .reason = "NoStock", .message = "waiting"});
 //   if (IsStatusConditionTrue(cart.status.conditions, "Ready")) ...
 //
-// These work on meta::v1::Condition. Older kinds have condition structs of their own (PodCondition ...); FindCondition reads those too.
+// These functions work on meta::v1::Condition. Older kinds have their own condition structs (PodCondition ...); FindCondition reads those,
+// too.
 #pragma once
 
 #include <string_view>
@@ -14,7 +15,7 @@
 
 namespace kube {
 
-// The condition of that type, or null. Works for every struct with a `type`. Valid until the next write to the list.
+// The condition of this type, or null. Works for every struct with a `type`. Valid until the next write to the list.
 template <typename C>
 const C* FindCondition(const List<C>& conditions, std::string_view type) {
   for (const C& c : conditions) {
@@ -22,21 +23,22 @@ const C* FindCondition(const List<C>& conditions, std::string_view type) {
   }
   return nullptr;
 }
+// The same for meta::v1::Condition, under client-go's name.
 inline const meta::v1::Condition* FindStatusCondition(const List<meta::v1::Condition>& conditions, std::string_view type) {
   return FindCondition(conditions, type);
 }
 
-// Adds the condition, or brings the one of its type up to date. Returns whether anything changed; where nothing did, the list still
-// shares its elements with its copies.
+// Adds the condition, or updates the one of the same type. Returns whether anything changed; if nothing did, the list still shares its
+// elements with its copies.
 //
-// last_transition_time changes only with `status`: to the given one, or to `now` where none is given. A new reason, message or
-// observed_generation leaves it alone.
+// last_transition_time changes only together with `status`: to the value in `condition`, or to `now` if that is unset. A new reason,
+// message or observed_generation does not change it.
 KUBE_EXPORT bool SetStatusCondition(List<meta::v1::Condition>& conditions, meta::v1::Condition condition, Time now = Time::Now());
 
-// Returns whether there was one.
+// Removes the condition of this type. Returns whether there was one.
 KUBE_EXPORT bool RemoveStatusCondition(List<meta::v1::Condition>& conditions, std::string_view type);
 
-// False where there is no such condition.
+// Returns false if there is no such condition.
 KUBE_EXPORT bool IsStatusConditionPresentAndEqual(const List<meta::v1::Condition>& conditions, std::string_view type,
                                                   std::string_view status);
 inline bool IsStatusConditionTrue(const List<meta::v1::Condition>& conditions, std::string_view type) {

@@ -1,4 +1,4 @@
-// DynamicKind: a kind that has no C++ type, for ControllerFor and WebhookFor.
+// DynamicKind: a kind without a C++ type, for ControllerFor and WebhookFor.
 #pragma once
 
 #include "kube/meta/gvk.h"
@@ -6,9 +6,10 @@
 
 namespace kube {
 
+// Names a kind and its resource at run time.
 struct DynamicKind {
   Gvr gvr{};
-  String kind{};  // as owner references name it
+  String kind{};  // as in owner references
   bool namespaced = true;
 };
 

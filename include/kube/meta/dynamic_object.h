@@ -1,12 +1,12 @@
-// DynamicObject: an object of any kind, held as a Value. For kinds that have no struct in this program.
+// DynamicObject: an object of any kind, held as a Value; the counterpart of client-go's Unstructured. For kinds without a struct.
 //
 //   Result<DynamicObject> cart = DynamicObject::Parse(text);            // JSON or YAML
 //   cart->set_label("tier", "front");
 //   (*cart)["spec"]["replicas"] = 3;
 //   std::optional<String> size = cart->NestedString({"spec", "size"});
-//   Result<Cart> typed = FromDynamic<Cart>(*cart);                      // and ToDynamic(typed) back
+//   Result<Cart> typed = FromDynamic<Cart>(*cart);                      // ToDynamic(typed) is the reverse
 //
-// It has the metadata accessors that typed objects have as fields. FromJson<DynamicObject>, ToJson, FromYaml<DynamicObject> and ToYaml
+// Its accessors provide the metadata that typed objects have as fields. FromJson<DynamicObject>, ToJson, FromYaml<DynamicObject> and ToYaml
 // work as for typed objects, so generic code needs no special case.
 #pragma once
 
@@ -31,7 +31,7 @@
 
 namespace kube {
 
-// The way to a member of nested objects: {"spec", "template", "metadata"}. For use as a parameter only: it refers to its argument.
+// The path to a nested member: {"spec", "template", "metadata"}. Use it only as a parameter, because it refers to its argument.
 class KeyPath {
  public:
   KeyPath(std::initializer_list<std::string_view> keys) : keys_(keys.begin(), keys.size()) {}  // NOLINT(google-explicit-constructor)
@@ -44,41 +44,42 @@ class KeyPath {
   std::span<const std::string_view> keys_;
 };
 
-// Accessors never fail: what is absent, or of another type than the API says, reads as empty. Objects that come from Parse or FromValue
-// have metadata of the right types. Setting something to its empty value removes it.
+// An object of any kind. Accessors never fail: a missing value, or one whose type differs from the API's, reads as empty. Objects from
+// Parse or FromValue have metadata of the right types. Setting a value to empty removes it.
 //
 // Thread safety and cost: as Value; copying costs one atomic increment, however large the object.
 class KUBE_EXPORT DynamicObject {
  public:
   DynamicObject() : value_(Value::Object()) {}
+  // Creates an object with apiVersion, kind, namespace and name.
   explicit DynamicObject(const Gvk& gvk, const ObjectKey& key = {});
-  // Takes any Value as it is.
+  // Accepts any Value without checks.
   explicit DynamicObject(Value value) : value_(std::move(value)) {}
-  // Fails where the value is no object, where apiVersion or kind are no strings or the kind is missing, or where the metadata does not
-  // fit ObjectMeta.
+  // Fails if the value is not an object, if apiVersion or kind are not strings, if kind is missing, or if the metadata does not fit
+  // ObjectMeta.
   static Result<DynamicObject> FromValue(Value value);
-  // One object as JSON or YAML; text that starts with '{' is JSON. Fails as the parsers and FromValue do.
+  // Parses one object as JSON or YAML; text that starts with '{' is JSON. Errors: those of the parsers and of FromValue.
   static Result<DynamicObject> Parse(std::string_view text, const DecodeOptions& options = {});
-  // Exactly one document.
+  // Parses a YAML text with exactly one document.
   static Result<DynamicObject> FromYaml(std::string_view text, const DecodeOptions& options = {});
-  // All documents of a YAML text, or one JSON object.
+  // Parses all documents of a YAML text, or one JSON object.
   static Result<std::vector<DynamicObject>> ParseAll(std::string_view text, const DecodeOptions& options = {});
 
-  // ---- The whole ----
+  // ---- The whole object ----
   const Value& value() const { return value_; }
   Value& mutable_value() { return value_; }
   const Value& operator[](std::string_view key) const { return value_[key]; }
   Value& operator[](std::string_view key) { return value_[key]; }
   friend bool operator==(const DynamicObject&, const DynamicObject&) = default;
 
-  // For the engines: see kube/value/shared.h.
+  // For the library's caches: see kube/value/shared.h.
   bool HoldsLent() const { return value_.HoldsLent(); }
   void Settle() { value_.Settle(); }
 
-  // ---- What it is ----
+  // ---- Type ----
   const String& api_version() const { return value_["apiVersion"].string_value(); }
   const String& kind() const { return value_["kind"].string_value(); }
-  // A malformed apiVersion reads as none.
+  // Empty if apiVersion is malformed.
   Gvk gvk() const;
   void set_api_version(String api_version) { value_.MutableObject().Set("apiVersion", std::move(api_version)); }
   void set_kind(String kind) { value_.MutableObject().Set("kind", std::move(kind)); }
@@ -92,7 +93,7 @@ class KUBE_EXPORT DynamicObject {
   const String& resource_version() const { return Meta("resourceVersion").string_value(); }
   std::int64_t generation() const { return Meta("generation").int_value(); }
   Time creation_timestamp() const { return MetaTime("creationTimestamp"); }
-  // Zero: nobody asked for its deletion.
+  // Zero if its deletion was not requested.
   Time deletion_timestamp() const { return MetaTime("deletionTimestamp"); }
   std::optional<std::int64_t> deletion_grace_period_seconds() const;
   Map<String> labels() const;
@@ -101,6 +102,7 @@ class KUBE_EXPORT DynamicObject {
   List<meta::v1::OwnerReference> owner_references() const;
   ObjectKey key() const { return {namespace_(), name()}; }
 
+  // Setters of single fields. An empty value removes the field.
   void set_name(const String& name) { SetMeta("name", name); }
   void set_namespace(const String& ns) { SetMeta("namespace", ns); }
   void set_generate_name(const String& prefix) { SetMeta("generateName", prefix); }
@@ -115,35 +117,37 @@ class KUBE_EXPORT DynamicObject {
   void set_annotations(const Map<String>& annotations) { SetMeta("annotations", annotations); }
   void set_annotation(std::string_view key, const String& value);
   void set_finalizers(const List<String>& finalizers);
+  // Fails if a reference cannot be encoded.
   Result<void> SetOwnerReferences(const List<meta::v1::OwnerReference>& references);
 
-  // The metadata as a struct; a snapshot, changes go back by SetMetadata. Members of the wrong type are left out.
+  // Returns a copy of the metadata as a struct; write changes back with SetMetadata. Members of the wrong type are omitted.
   meta::v1::ObjectMeta metadata() const;
-  // Replaces all metadata.
+  // Replaces all metadata. Fails if it cannot be encoded.
   Result<void> SetMetadata(const meta::v1::ObjectMeta& metadata);
-  // managedFields are often the larger part of an object and of no use to a controller. Returns whether there were any.
+  // Removes managedFields, which are often the larger part of an object and useless to a controller. Returns whether there were any.
   bool RemoveManagedFields();
 
   // ---- Nested members ----
-  // Null pointer where there is none.
+  // Null if there is no such member.
   const Value* FindNested(KeyPath path) const;
-  // Empty where there is none, or one of another type; FindNested tells which.
+  // Nothing if there is no such member or it has another type; use FindNested to distinguish.
   std::optional<String> NestedString(KeyPath path) const;
   std::optional<std::int64_t> NestedInt(KeyPath path) const;
-  std::optional<double> NestedDouble(KeyPath path) const;  // integers too
+  std::optional<double> NestedDouble(KeyPath path) const;  // also for integers
   std::optional<bool> NestedBool(KeyPath path) const;
-  // Also empty where one element is no string.
+  // Also nothing if an element is not a string.
   std::optional<List<String>> NestedStringList(KeyPath path) const;
   std::optional<Map<String>> NestedStringMap(KeyPath path) const;
-  // Makes the objects on the way. Fails where something on the way is there and no object; nothing is changed then.
+  // Sets a member and creates missing objects along the path. Fails, and changes nothing, if a value along the path is not an object.
   Result<void> SetNested(KeyPath path, Value value);
-  // Returns whether it was there.
+  // Returns whether the member existed.
   bool RemoveNested(KeyPath path);
 
   // ---- Lists ----
-  // True for a list kind: it has `items`.
+  // True for a list kind, which has `items`.
   bool is_list() const { return value_["items"].is_list(); }
-  // The items as objects. Those of a list kind come without apiVersion and kind; they get them from the list (CartList -> Cart).
+  // Returns the items as objects. Items of a list kind have no apiVersion and kind on the wire; they are derived from the list (CartList ->
+  // Cart).
   std::vector<DynamicObject> Items() const;
 
  private:
@@ -158,7 +162,8 @@ class KUBE_EXPORT DynamicObject {
   void EraseMeta(std::string_view field);
 };
 
-// ---- Like typed objects ----
+// ---- The interface of typed objects ----
+// A typed object or a DynamicObject.
 template <typename T>
 concept ObjectType = Resource<T> || std::same_as<T, DynamicObject>;
 
@@ -180,14 +185,14 @@ Result<T> FromYaml(std::string_view text, const DecodeOptions& options = {}) {
 }
 inline Result<std::string> ToYaml(const DynamicObject& object) { return ToYaml(object.value()); }
 
-// ---- Between typed and dynamic ----
+// ---- Conversion between typed and dynamic ----
 KUBE_EXPORT Result<DynamicObject> ToDynamic(const TypeInfo& type, const void* object);
 inline Result<DynamicObject> ToDynamic(const AnyObject& object) { return ToDynamic(object.type(), object.data()); }
 template <Described T>
 Result<DynamicObject> ToDynamic(const T& object) {
   return ToDynamic(T::kType, &object);
 }
-// Fails where the object is of another kind, or where a member does not fit the table.
+// Fails if the object has another kind, or if a member does not fit the table.
 template <Described T>
 Result<T> FromDynamic(const DynamicObject& object, const DecodeOptions& options = {}) {
   return FromValue<T>(object.value(), options);

@@ -1,11 +1,11 @@
-// FieldError: what is wrong with one field of an object, in the words of the API server.
+// FieldError: an error in one field of an object, in the API server's words.
 //
 //   std::vector<FieldError> errors;
 //   errors.push_back(FieldError::Required("spec.gateway"));
 //   errors.push_back(FieldError::Invalid("spec.mtu", 12, "must be at least 576"));
-//   return InvalidObject({"samplecrd.k8s.io", "Network"}, "blue", errors);        // 422, one cause for each
+//   return InvalidObject({"samplecrd.k8s.io", "Network"}, "blue", errors);        // 422, one cause per error
 //
-// Thread safety: functions of their arguments.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,7 @@
 
 namespace kube {
 
+// The type of a FieldError; the same set as the API server's.
 enum class FieldErrorType : std::uint8_t {
   kNotFound,
   kRequired,
@@ -36,15 +37,18 @@ enum class FieldErrorType : std::uint8_t {
   kInternal,
   kTypeInvalid,
 };
-// A cause's reason: "FieldValueInvalid".
+// The reason of a cause: "FieldValueInvalid".
 KUBE_EXPORT std::string_view ReasonOf(FieldErrorType type);
 
+// An invalid field.
 struct KUBE_EXPORT FieldError {
   FieldErrorType type = FieldErrorType::kInvalid;
   std::string field{};  // "spec.containers[0].name"
-  std::string value{};  // the bad value as it stands in the message: `"x y"`, `-1`; kRequired, kForbidden, kTooLong and kInternal have none
+  // The bad value as the message shows it: `"x y"`, `-1`. Empty for kRequired, kForbidden, kTooLong and kInternal.
+  std::string value{};
   std::string detail{};  // "must be no more than 63 characters"
 
+  // Errors of the common types, with the API server's details.
   static FieldError Invalid(std::string field, const Value& value, std::string detail);
   static FieldError Required(std::string field, std::string detail = {});
   static FieldError Forbidden(std::string field, std::string detail);
@@ -54,17 +58,17 @@ struct KUBE_EXPORT FieldError {
   static FieldError TooLong(std::string field, std::size_t max_bytes);
   static FieldError TooMany(std::string field, std::size_t actual, std::size_t max_items);
 
-  // The message of a cause: `Invalid value: "x y": must be no more than 63 characters`.
+  // The message of the cause: `Invalid value: "x y": must be no more than 63 characters`.
   std::string Body() const;
   std::string ToString() const;  // "spec.x: Invalid value: ..."
 
   friend bool operator==(const FieldError&, const FieldError&) = default;
 };
 
-// A value as it stands in a message: strings quoted as Go's %q does, all others as JSON.
+// Formats a value for a message: strings as Go's %q, all others as JSON.
 KUBE_EXPORT std::string PrintFieldValue(const Value& value);
 
-// The error of an object with invalid fields: 422, reason Invalid, one cause for each field error.
+// The error for an object with invalid fields: 422, reason Invalid, one cause per field error.
 KUBE_EXPORT Error InvalidObject(const GroupKind& kind, std::string_view name, std::span<const FieldError> errors);
 
 }  // namespace kube

@@ -1,9 +1,9 @@
-// Field selectors: which objects, by a few fields that the server knows how to select by.
+// Field selectors: select objects by the fields that the server supports for a kind.
 //
 //   Result<FieldSelector> s = FieldSelector::Parse("metadata.name=web,status.phase!=Running");
 //   FieldSelector one = FieldSelector::Equals("metadata.name", "web");
 //
-// Which fields may be used depends on the kind. For labels see selector.h.
+// For labels see selector.h.
 #pragma once
 
 #include <optional>
@@ -21,28 +21,29 @@ namespace kube {
 
 // One term: field=value or field!=value.
 struct FieldRequirement {
-  static constexpr bool kMovesByBytes = true;  // a List holds them
+  static constexpr bool kMovesByBytes = true;  // allows a List to hold them
   String field{};
   String value{};
   bool negated = false;
   friend bool operator==(const FieldRequirement&, const FieldRequirement&) = default;
 };
 
-// A conjunction of FieldRequirements, or Nothing(). The default one is Everything().
+// A conjunction of FieldRequirements, or Nothing(). Default-constructed, it is Everything().
 //
-// Grammar of the text: terms divided by commas, each `field=value`, `field==value` or `field!=value`. In a value, a backslash stands
-// before ',', '=' and '\'. Blanks count as part of the field or value. Empty terms, and terms with neither field nor value, are
-// passed over. A field that an object does not have compares as empty.
+// Grammar: terms separated by commas, each `field=value`, `field==value` or `field!=value`. In a value, ',', '=' and '\' are escaped by a
+// backslash. Blanks are part of the field or value. Empty terms, and terms with neither field nor value, are skipped. A field that an
+// object lacks compares as empty.
 //
 // Thread safety: immutable; copies cost one atomic increment and may be used from any thread.
 class KUBE_EXPORT FieldSelector {
  public:
-  // Gives a field and value a new name or form; both empty drop the term.
+  // Maps a field and value to another name or form. If both results are empty, the term is dropped.
   using TransformFn = std::function<Result<std::pair<String, String>>(std::string_view field, std::string_view value)>;
 
   FieldSelector() noexcept = default;
+  // Matches every object.
   static FieldSelector Everything() { return {}; }
-  // Matches no object at all. Prints as the empty text.
+  // Matches no object. Prints as empty text.
   static FieldSelector Nothing() {
     FieldSelector s;
     s.nothing_ = true;
@@ -50,15 +51,16 @@ class KUBE_EXPORT FieldSelector {
   }
   static FieldSelector Equals(String field, String value) { return One({std::move(field), std::move(value), false}); }
   static FieldSelector NotEquals(String field, String value) { return One({std::move(field), std::move(value), true}); }
-  // field=value for each entry.
+  // Requires field=value for each entry.
   static FieldSelector FromFields(const Map<String>& fields);
-  // Empty text matches everything. Errors (kInvalid) name the byte offset. Terms are sorted.
+  // Parses a selector; empty text matches everything. Sorts the terms. Errors (kInvalid) name the byte offset.
   static Result<FieldSelector> Parse(std::string_view text);
 
+  // Whether `fields` satisfy all terms.
   bool Matches(const Map<String>& fields) const {
     return Matches([&fields](std::string_view field) -> const String& { return fields.Get(field); });
   }
-  // `get(std::string_view field)` gives the text of a field, empty where the object has none.
+  // `get(std::string_view field)` returns the text of a field, empty if the object lacks it.
   template <typename Get>
   requires requires(const Get& get, std::string_view field) { static_cast<std::string_view>(get(field)); }
   bool Matches(const Get& get) const {
@@ -68,18 +70,18 @@ class KUBE_EXPORT FieldSelector {
     }
     return true;
   }
-  // True where it restricts nothing.
+  // True if the selector matches everything.
   bool empty() const { return !nothing_ && requirements_.empty(); }
   bool MatchesNothing() const { return nothing_; }
   const List<FieldRequirement>& requirements() const { return requirements_; }
 
-  // Where the field must have one value, that value.
+  // The value that `field` must have, if the selector requires exactly one.
   std::optional<String> RequiresExactMatch(std::string_view field) const;
-  // The selector with each term put through `fn`; the first error of `fn` ends it.
+  // Applies `fn` to each term. Stops at the first error of `fn`.
   Result<FieldSelector> Transform(const TransformFn& fn) const;
-  // A selector that requires both.
+  // Returns a selector that requires both.
   [[nodiscard]] FieldSelector And(const FieldSelector& other) const;
-  // Text that parses back.
+  // The text of the selector, which parses back.
   std::string ToString() const;
 
   friend bool operator==(const FieldSelector&, const FieldSelector&) = default;
@@ -97,7 +99,7 @@ class KUBE_EXPORT FieldSelector {
   bool nothing_ = false;
 };
 
-// A value as it stands in a selector's text, and back.
+// Escape and unescape a value for a selector's text.
 KUBE_EXPORT std::string EscapeFieldValue(std::string_view value);
 KUBE_EXPORT Result<std::string> UnescapeFieldValue(std::string_view text);
 

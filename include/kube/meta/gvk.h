@@ -1,12 +1,13 @@
-// Names of kinds and resources.
+// Names of kinds and resources, as in apimachinery's schema package.
 //
-//   GroupVersion                  apps/v1: what stands in `apiVersion`
-//   GroupVersionKind (Gvk)        apps/v1, Kind=Deployment: what an object is
-//   GroupVersionResource (Gvr)    apps/v1, Resource=deployments: where a server keeps it
+//   GroupVersion                  apps/v1: the value of `apiVersion`
+//   GroupVersionKind (Gvk)        apps/v1, Kind=Deployment: the type of an object
+//   GroupVersionResource (Gvr)    apps/v1, Resource=deployments: the endpoint that serves it
 //   GroupKind, GroupResource      the same without a version
-//   ParseResourceArg, ParseKindArg   what people type: deployments.v1.apps, deployments.apps, Deployment.v1.apps
+//   ParseResourceArg, ParseKindArg   command-line arguments: deployments.v1.apps, deployments.apps, Deployment.v1.apps
 //
-// The group of core kinds is empty. Which Gvr belongs to which Gvk is for a server to say (or for a type's table, see resource.h).
+// The core group is the empty string. The mapping between Gvk and Gvr comes from a server (rest_mapper.h) or from a type's table
+// (resource.h).
 #pragma once
 
 #include <compare>
@@ -23,16 +24,18 @@ namespace kube {
 struct GroupVersionKind;
 struct GroupVersionResource;
 
+// A group and a version.
 struct KUBE_EXPORT GroupVersion {
   String group{};
   String version{};
 
-  // Reads an apiVersion: "v1" or "apps/v1". Empty text is the empty GroupVersion; more than one '/' is an error.
+  // Parses an apiVersion: "v1" or "apps/v1". Empty text is the empty GroupVersion; more than one '/' is an error.
   static Result<GroupVersion> Parse(std::string_view api_version);
-  // "apps/v1", or "v1" for core.
+  // "apps/v1", or "v1" for the core group.
   std::string ToString() const;
   bool empty() const { return group.empty() && version.empty(); }
 
+  // Complete the names with a kind or a resource.
   GroupVersionKind WithKind(String kind) const;
   GroupVersionResource WithResource(String resource) const;
 
@@ -40,50 +43,58 @@ struct KUBE_EXPORT GroupVersion {
   friend std::strong_ordering operator<=>(const GroupVersion&, const GroupVersion&) = default;
 };
 
+// A group and a kind.
 struct KUBE_EXPORT GroupKind {
   String group{};
   String kind{};
 
-  // Reads "Deployment.apps" or "Pod": all behind the first dot is the group.
+  // Parses "Deployment.apps" or "Pod": everything after the first dot is the group.
   static GroupKind Parse(std::string_view text);
+  // "Deployment.apps", or "Pod" for the core group.
   std::string ToString() const;
   bool empty() const { return group.empty() && kind.empty(); }
 
+  // Completes the name with a version.
   GroupVersionKind WithVersion(String version) const;
 
   friend bool operator==(const GroupKind&, const GroupKind&) = default;
   friend std::strong_ordering operator<=>(const GroupKind&, const GroupKind&) = default;
 };
 
+// A group and a resource.
 struct KUBE_EXPORT GroupResource {
   String group{};
   String resource{};
 
-  // Reads "deployments.apps" or "pods": all behind the first dot is the group.
+  // Parses "deployments.apps" or "pods": everything after the first dot is the group.
   static GroupResource Parse(std::string_view text);
+  // "deployments.apps", or "pods" for the core group.
   std::string ToString() const;
   bool empty() const { return group.empty() && resource.empty(); }
 
+  // Completes the name with a version.
   GroupVersionResource WithVersion(String version) const;
 
   friend bool operator==(const GroupResource&, const GroupResource&) = default;
   friend std::strong_ordering operator<=>(const GroupResource&, const GroupResource&) = default;
 };
 
+// The full name of a kind.
 struct KUBE_EXPORT GroupVersionKind {
   String group{};
   String version{};
   String kind{};
 
-  // From the two fields that every object has.
+  // Combines the apiVersion and kind fields of an object.
   static Result<GroupVersionKind> Parse(std::string_view api_version, std::string_view kind);
-  // "apps/v1, Kind=Deployment": for people, does not parse back.
+  // "apps/v1, Kind=Deployment": for display; does not parse back.
   std::string ToString() const;
   bool empty() const { return group.empty() && version.empty() && kind.empty(); }
 
+  // The parts of the name.
   GroupVersion group_version() const { return {group, version}; }
   GroupKind group_kind() const { return {group, kind}; }
-  // What stands in `apiVersion`.
+  // The value of the apiVersion field.
   String api_version() const { return String(group_version().ToString()); }
 
   friend bool operator==(const GroupVersionKind&, const GroupVersionKind&) = default;
@@ -91,15 +102,17 @@ struct KUBE_EXPORT GroupVersionKind {
 };
 using Gvk = GroupVersionKind;
 
+// The full name of a resource.
 struct KUBE_EXPORT GroupVersionResource {
   String group{};
   String version{};
   String resource{};
 
-  // "apps/v1, Resource=deployments": for people, does not parse back.
+  // "apps/v1, Resource=deployments": for display; does not parse back.
   std::string ToString() const;
   bool empty() const { return group.empty() && version.empty() && resource.empty(); }
 
+  // The parts of the name.
   GroupVersion group_version() const { return {group, version}; }
   GroupResource group_resource() const { return {group, resource}; }
 
@@ -108,12 +121,13 @@ struct KUBE_EXPORT GroupVersionResource {
 };
 using Gvr = GroupVersionResource;
 
-// What a person typed, both ways to read it. "deployments.v1.apps" is version v1 of group apps or group v1.apps;
-// only a server knows, so both are tried. The versioned reading needs at least two dots.
+// Both readings of a command-line argument. "deployments.v1.apps" is version v1 of group apps, or group v1.apps; only a server can decide,
+// so callers try both. The versioned reading needs at least two dots.
 struct ResourceArg {
   std::optional<GroupVersionResource> versioned{};
   GroupResource unversioned{};
 };
+// The same for a kind.
 struct KindArg {
   std::optional<GroupVersionKind> versioned{};
   GroupKind unversioned{};
@@ -121,7 +135,7 @@ struct KindArg {
 KUBE_EXPORT ResourceArg ParseResourceArg(std::string_view arg);
 KUBE_EXPORT KindArg ParseKindArg(std::string_view arg);
 
-// Streams and googletest: a template, so that this header needs no stream header.
+// For streams and googletest. It is a template, so that this header needs no stream header.
 template <typename Stream, typename T>
 requires(std::is_same_v<T, GroupVersion> || std::is_same_v<T, GroupKind> || std::is_same_v<T, GroupResource> ||
          std::is_same_v<T, GroupVersionKind> || std::is_same_v<T, GroupVersionResource>) &&

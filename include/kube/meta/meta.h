@@ -1,13 +1,13 @@
-// All of room meta: what Kubernetes objects have in common, whatever their kind.
+// All headers of room meta: what all Kubernetes objects have in common.
 //
 //   object_key.h       ObjectKey: namespace/name
 //   gvk.h              Gvk, Gvr, GroupVersion: names of kinds and resources
 //   selector.h         Selector: by labels;  field_selector.h   FieldSelector: by fields
-//   conditions.h       SetStatusCondition and friends
-//   owner_reference.h  SetControllerReference and friends
+//   conditions.h       SetStatusCondition and related functions
+//   owner_reference.h  SetControllerReference and related functions
 //   resource.h         GvkOf<T>, MetadataOf, KeyOf
 //   dynamic_object.h   DynamicObject: objects of kinds without a struct
-//   registry.h         TypeRegistry: from the name of a kind to its table
+//   registry.h         TypeRegistry: finds the table of a kind by name
 //   validation.h       rules for names and labels
 //   v1.h               ObjectMeta, ListMeta, Condition, Status ... (generated)
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace kube {
 
-// The structs of meta/v1 that nearly every program names.
+// The structs of meta/v1 that nearly every program uses.
 using meta::v1::Condition;
 using meta::v1::LabelSelector;
 using meta::v1::LabelSelectorRequirement;

@@ -1,10 +1,10 @@
-// ObjectKey: which object of a kind, by namespace and name. What work queues carry and what caches are indexed by.
+// ObjectKey: namespace and name of an object. The item type of work queues and the key of caches; client-go's NamespacedName.
 //
 //   ObjectKey key{"default", "web"};                        // prints as default/web
 //   Result<ObjectKey> same = ObjectKey::Parse("default/web");
 //   ObjectKey node{"", "node-1"};                           // cluster-scoped: no namespace, prints as node-1
 //
-// KeyOf(object) in kube/meta/resource.h makes one from an object.
+// KeyOf(object) in kube/meta/resource.h returns the key of an object.
 #pragma once
 
 #include <compare>
@@ -16,13 +16,14 @@
 
 namespace kube {
 
-// Ordered by namespace, then name. Thread safety: as std::string.
+// The key of an object within its kind. Ordered by namespace, then name. Thread safety: as std::string.
 struct KUBE_EXPORT ObjectKey {
   String ns{};  // empty for cluster-scoped objects
   String name{};
 
-  // Reads "namespace/name" or "name". More than one '/' is an error; empty parts are not, as in client-go.
+  // Parses "namespace/name" or "name". More than one '/' is an error; empty parts are allowed, as in client-go.
   static Result<ObjectKey> Parse(std::string_view text);
+  // "namespace/name", or "name" without a namespace.
   std::string ToString() const;
 
   friend bool operator==(const ObjectKey&, const ObjectKey&) = default;

@@ -1,12 +1,12 @@
-// ObjectTraits<T>: what generic code asks of an object, for kinds with a struct and for DynamicObject alike. The one place that tells them
-// apart: a template that needs something of both gets it here.
+// ObjectTraits<T>: the operations of generic code on an object, for kinds with a struct and for DynamicObject. Only this header
+// distinguishes the two.
 //
 //   using Traits = ObjectTraits<T>;
 //   Traits::Metadata(object)                       a reference for a struct; a copy for a DynamicObject
-//   Traits::kType                                  its table; null for DynamicObject, as in ResourceTarget
+//   Traits::kType                                  the table; null for DynamicObject, as in ResourceTarget
 //
-// Thread safety: functions of their arguments.
-// Cost: of a struct nothing is copied, except by ToDynamic. Of a DynamicObject, Metadata decodes; the functions for one field do not.
+// Thread safety: pure functions.
+// Cost: nothing is copied for a struct, except by ToDynamic. For a DynamicObject, Metadata decodes; the functions for single fields do not.
 #pragma once
 
 #include <concepts>
@@ -22,40 +22,46 @@
 
 namespace kube {
 
-// A kind with a struct.
+// For kinds with a struct.
 template <ObjectType T>
 struct ObjectTraits {
+  // The type's table.
   static constexpr const TypeInfo* kType = &T::kType;
-  // Only metadata travels and is kept; the kind is known at run time.
+  // True if only metadata is transferred and stored; the kind is then known at run time.
   static constexpr bool kMetadataOnly = std::same_as<T, meta::v1::PartialObjectMetadata>;
-  // What the type alone says. `named` is for types that are used for several resources.
+  // The resource and kind, as far as the type defines them. `named` is for types that serve several resources.
   static Gvr ResourceOfType(const Gvr& named) { return kMetadataOnly ? named : GvrOf(T::kType); }
   static Gvk KindOfType() { return kMetadataOnly ? Gvk() : GvkOf(T::kType); }
   static std::optional<bool> Namespaced() { return kMetadataOnly ? std::nullopt : std::optional<bool>(KindOf(T::kType).namespaced); }
 
+  // Access to the metadata.
   static const meta::v1::ObjectMeta& Metadata(const T& object) { return object.metadata; }
   static const String& ResourceVersion(const T& object) { return object.metadata.resource_version; }
   static const List<String>& Finalizers(const T& object) { return object.metadata.finalizers; }
   static void SetFinalizers(T& object, List<String> finalizers) { object.metadata.finalizers = std::move(finalizers); }
-  // Lets `edit` (Result<void>(ObjectMeta&)) change the owner references; it sees at least those, the name and the namespace.
+  // Calls `edit` (Result<void>(ObjectMeta&)) to change the owner references. The metadata it sees has at least those, the name and the
+  // namespace.
   template <typename Edit>
   static Result<void> EditOwnerReferences(T& object, const Edit& edit) {
     return edit(object.metadata);
   }
 
+  // The status, as a reference.
   static auto& Status(T& object) { return object.status; }
   static bool SameStatus(const T& a, const T& b) {
     using StatusType = decltype(T::status);
-    if constexpr (Described<StatusType>) {  // a struct needs no operator== of its own
+    if constexpr (Described<StatusType>) {  // a struct needs no operator==
       return EqualObjects(StatusType::kType, &a.status, &b.status);
     } else {
       return a.status == b.status;
     }
   }
 
+  // Returns the object as a DynamicObject.
   static Result<DynamicObject> ToDynamic(const T& object) { return kube::ToDynamic(object); }
 };
 
+// For objects of any kind.
 template <>
 struct ObjectTraits<DynamicObject> {
   static constexpr const TypeInfo* kType = nullptr;

@@ -1,10 +1,10 @@
-// Owner references: which object another one belongs to. The garbage collector deletes what has lost all its owners, and controllers
-// find their own children by them.
+// Owner references: the owners of an object. The garbage collector deletes objects that have lost all owners, and controllers find their
+// children through them.
 //
-//   if (auto r = SetControllerReference(deployment, service); !r) return r.error();    // service now belongs to deployment
+//   if (auto r = SetControllerReference(deployment, service); !r) return r.error();    // the Deployment now owns the Service
 //   if (IsControlledBy(service, deployment)) ...
 //
-// Everything works on typed objects and on DynamicObject alike; the functions that take ObjectMeta and a Gvk are underneath.
+// All functions work on typed objects and on DynamicObject; the overloads that take ObjectMeta and a Gvk implement them.
 #pragma once
 
 #include <optional>
@@ -18,39 +18,42 @@
 
 namespace kube {
 
+// Options of SetControllerReference and SetOwnerReference.
 struct OwnerReferenceOptions {
-  // Whether the owner's foreground deletion waits for this object. Unset: true for controllers, left out for other owners.
+  // Whether foreground deletion of the owner waits for this object. Unset: true for controllers, omitted for other owners.
   std::optional<bool> block_owner_deletion{};
 };
 
 // ---- On metadata ----
+// Returns a reference to `owner` without controller and blockOwnerDeletion.
 KUBE_EXPORT meta::v1::OwnerReference NewOwnerRef(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk);
-// With controller and blockOwnerDeletion true.
+// Returns a reference with controller and blockOwnerDeletion true.
 KUBE_EXPORT meta::v1::OwnerReference NewControllerRef(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk);
-// The first reference that says controller=true, or null. Valid until the list changes.
+// The first reference with controller=true, or null. Valid until the list changes.
 KUBE_EXPORT const meta::v1::OwnerReference* FindController(const List<meta::v1::OwnerReference>& references);
-// Same group, kind and name. The version and the UID may differ: it may be an object of that name that was there earlier.
+// True if group, kind and name are equal. Version and UID may differ, so `b` may refer to an earlier object of the same name.
 KUBE_EXPORT bool ReferToSameObject(const meta::v1::OwnerReference& a, const meta::v1::OwnerReference& b);
 
-// Below, an owner is who has the same group, kind, name and UID; the version may differ.
+// In the functions below, a reference matches an owner with the same group, kind, name and UID; the version may differ.
 //
-// Makes `owner` the controller of `object`, or brings the reference that is there up to date. Errors (kInvalid), object unchanged:
-//   - another controller is there already: IsAlreadyOwned(e). So is one of the same name with another UID, an earlier object whose
-//     children the garbage collector is about to remove;
-//   - the owner is in a namespace and the object is in another one, or in none. Owners without a namespace may own anything.
+// Makes `owner` the controller of `object`, or updates the existing reference. Errors (kInvalid), in which case the object is unchanged:
+//  - the object has another controller: IsAlreadyOwned(e). An owner of the same name with another UID counts as another: it is an earlier
+//    object, whose children the garbage collector is about to delete;
+//  - the owner is namespaced and the object is in another namespace or cluster-scoped. Cluster-scoped owners may own any object.
 KUBE_EXPORT Result<void> SetControllerReference(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk, meta::v1::ObjectMeta& object,
                                                 const OwnerReferenceOptions& options = {});
-// Adds `owner` as one of several owners, or brings the reference that is there up to date. Same errors about namespaces.
+// Adds `owner` as one of several owners, or updates the existing reference. Namespace errors as above.
 KUBE_EXPORT Result<void> SetOwnerReference(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk, meta::v1::ObjectMeta& object,
                                            const OwnerReferenceOptions& options = {});
-// Fails (kInvalid) where `owner` is none of the owners.
+// Removes a reference. Fails (kInvalid) if `owner` is not an owner.
 KUBE_EXPORT Result<void> RemoveOwnerReference(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk, meta::v1::ObjectMeta& object);
-// Fails (kInvalid) where `owner` is not the controller.
+// Removes the controller reference. Fails (kInvalid) if `owner` is not the controller.
 KUBE_EXPORT Result<void> RemoveControllerReference(const meta::v1::ObjectMeta& owner, const Gvk& owner_gvk, meta::v1::ObjectMeta& object);
+// Whether `owner` is one of the owners.
 KUBE_EXPORT bool HasOwnerReference(const List<meta::v1::OwnerReference>& references, const meta::v1::ObjectMeta& owner,
                                    const Gvk& owner_gvk);
 
-// True for the error that another controller owns the object.
+// True for the error that the object has another controller.
 KUBE_EXPORT bool IsAlreadyOwned(const Error& e);
 
 // ---- On objects ----
@@ -58,13 +61,14 @@ template <ObjectType Owner>
 meta::v1::OwnerReference NewControllerRef(const Owner& owner) {
   return NewControllerRef(MetadataOf(owner), GvkOf(owner));
 }
+// A copy of the controller reference, if there is one.
 template <ObjectType T>
 std::optional<meta::v1::OwnerReference> GetControllerOf(const T& object) {
   const auto& metadata = MetadataOf(object);
   const meta::v1::OwnerReference* controller = FindController(metadata.owner_references);
   return controller != nullptr ? std::optional<meta::v1::OwnerReference>(*controller) : std::nullopt;
 }
-// Whether the controller of `object` has the UID of `owner`; nothing else is compared.
+// True if the controller of `object` has the UID of `owner`; nothing else is compared.
 template <ObjectType T, ObjectType Owner>
 bool IsControlledBy(const T& object, const Owner& owner) {
   const auto& metadata = MetadataOf(object);

@@ -1,13 +1,13 @@
-// What a kind's table says about it, and the metadata of any object.
+// The names of a kind from its table, and the metadata of any object.
 //
-//   Resource, ResourceList     concepts: a struct of a kind, a struct of its list
+//   Resource, ResourceList     concepts: the struct of a kind, the struct of its list
 //   GvkOf<T>(), GvrOf<T>()     core::v1::Pod -> v1 Pod, v1 pods
 //   IsNamespaced<T>()
-//   MetadataOf(object)         its ObjectMeta; also for objects whose type is known at run time only
+//   MetadataOf(object)         its ObjectMeta; also for objects whose type is known only at run time
 //   KeyOf(object)              its namespace and name
-//   AsPartialObjectMetadata    the object with nothing but its metadata
+//   AsPartialObjectMetadata    a copy with only the metadata
 //
-// For kinds that have no struct see dynamic_object.h.
+// For kinds without a struct see dynamic_object.h.
 #pragma once
 
 #include <concepts>
@@ -21,25 +21,26 @@
 
 namespace kube {
 
-// A struct that has a table and an ObjectMeta. A served kind has a KindInfo with a resource as well; parts such as PodTemplateSpec
-// have none, and the functions below give empty names for them.
+// A struct with a table and an ObjectMeta. A served kind also has a KindInfo with a resource. Parts such as PodTemplateSpec have none, and
+// the functions below return empty names for them.
 template <typename T>
 concept Resource = Described<T> && requires(const T& object) {
   { object.metadata } -> std::same_as<const meta::v1::ObjectMeta&>;
 };
 
-// A struct that has a table, a ListMeta and Resources as `items`.
+// A struct with a table, a ListMeta and Resources as `items`.
 template <typename T>
 concept ResourceList = Described<T> && requires(const T& list) {
   { list.metadata } -> std::same_as<const meta::v1::ListMeta&>;
   { *list.items.begin() } -> std::same_as<const typename decltype(T::items)::value_type&>;
   requires Resource<typename decltype(T::items)::value_type>;
 };
+// The type of a list's items.
 template <ResourceList L>
 using ItemOf = typename decltype(L::items)::value_type;
 
 // ---- By type ----
-// Empty where the type is no kind.
+// Empty if the type is not a kind.
 KUBE_EXPORT const KindInfo& KindOf(const TypeInfo& type);
 KUBE_EXPORT Gvk GvkOf(const TypeInfo& type);
 KUBE_EXPORT Gvr GvrOf(const TypeInfo& type);
@@ -75,7 +76,7 @@ ObjectKey KeyOf(const T& object) {
   return KeyOf(object.metadata);
 }
 
-// ---- By object whose type is known at run time only: null where it has no metadata of that sort ----
+// ---- By object whose type is known only at run time: null if it has no such metadata ----
 KUBE_EXPORT const meta::v1::ObjectMeta* MetadataOf(const TypeInfo& type, const void* object);
 KUBE_EXPORT meta::v1::ObjectMeta* MutableMetadataOf(const TypeInfo& type, void* object);
 KUBE_EXPORT const meta::v1::ListMeta* ListMetadataOf(const TypeInfo& type, const void* object);
@@ -83,19 +84,21 @@ KUBE_EXPORT meta::v1::ListMeta* MutableListMetadataOf(const TypeInfo& type, void
 inline const meta::v1::ObjectMeta* MetadataOf(const AnyObject& object) {
   return object ? MetadataOf(object.type(), object.data()) : nullptr;
 }
-// Makes the object private if it is shared.
+// Copies the object first if it is shared.
 inline meta::v1::ObjectMeta* MutableMetadataOf(AnyObject& object) {
   return object ? MutableMetadataOf(object.type(), object.mutable_data()) : nullptr;
 }
 
-// The items of a list object: structs of `type`, one after the other. Valid until the list changes.
+// The items of a list object, as an array of structs of `type`. Valid until the list changes.
 struct ItemsView {
-  const TypeInfo* type = nullptr;  // null: no list, or one whose items have no table
+  const TypeInfo* type = nullptr;  // null: not a list, or its items have no table
   const char* data = nullptr;
+  // The number of items.
   std::size_t size = 0;
   // Requires: i < size.
   const void* operator[](std::size_t i) const { return data + i * type->size; }
 };
+// The items of a list object.
 KUBE_EXPORT ItemsView ItemsOf(const TypeInfo& type, const void* list);
 // The table of a list type's items, or null.
 KUBE_EXPORT const TypeInfo* ItemTypeOf(const TypeInfo& list_type);

@@ -1,7 +1,7 @@
-// The rules for names, label keys and label values, as the API server has them.
+// Rules for names, label keys and label values, as in the API server.
 //
-// Each function succeeds, or says what is wrong with the text (kind kInvalid). Checking on this side gives an error before the request
-// is sent; the server checks again.
+// Each function returns ok, or an error (kInvalid) that states the violated rule. A local check fails before a request is sent; the server
+// checks again.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace kube {
 
-inline constexpr std::size_t kMaxLabelNameLength = 63;  // the name part of a key, and a value
+inline constexpr std::size_t kMaxLabelNameLength = 63;  // for the name part of a key, and for a value
 inline constexpr std::size_t kMaxDnsLabelLength = 63;
 inline constexpr std::size_t kMaxDnsSubdomainLength = 253;
 
-// Namespaces, and names that become a part of a host name: "web-1". Lower case letters, digits and '-', an alphanumeric at both ends.
+// Namespaces, and names that become part of a host name: "web-1". Lowercase letters, digits and '-', alphanumeric at both ends.
 KUBE_EXPORT Result<void> ValidateDnsLabel(std::string_view text);
-// Most object names: one or more DNS labels (without their length limit) with dots between, at most 253 bytes.
+// Most object names: DNS labels (without their length limit) separated by dots, at most 253 bytes.
 KUBE_EXPORT Result<void> ValidateDnsSubdomain(std::string_view text);
-// Label and annotation keys, finalizers, condition types: a name of at most 63 letters, digits, '-', '_' and '.', with an alphanumeric
-// at both ends; in front of it optionally a DNS subdomain and a '/': "example.com/role".
+// Label and annotation keys, finalizers, condition types: a name of at most 63 letters, digits, '-', '_' and '.', alphanumeric at both
+// ends. It may be prefixed with a DNS subdomain and a '/': "example.com/role".
 KUBE_EXPORT Result<void> ValidateLabelKey(std::string_view key);
-// Empty, or as the name part of a key.
+// Empty, or a valid name part of a key.
 KUBE_EXPORT Result<void> ValidateLabelValue(std::string_view value);
 
 }  // namespace kube

@@ -1,9 +1,9 @@
-// One HTTP exchange as the client side sees it: plain data, without any I/O.
+// One HTTP exchange on the client side: plain data without I/O.
 //
-//   HttpHeaders     names and values, in order; names compare without case
-//   HttpRequest     what is sent
-//   HttpResponse    what came back: with the whole body, or with a stream to read it from
-//   BodyStream      a body that is read bit by bit
+//   HttpHeaders     names and values, in order; names are case-insensitive
+//   HttpRequest     a request
+//   HttpResponse    a response, with its whole body or a stream to read it from
+//   BodyStream      a body that is read in pieces
 //
 //   HttpRequest request{.target = "/api/v1/pods?watch=true", .streaming = true, .verb = "watch"};
 //   request.headers.Set("Accept", "application/json");
@@ -11,7 +11,7 @@
 //   char buffer[4096];
 //   Result<std::size_t> got = answer->stream->Read(ctx, buffer, sizeof buffer);
 //
-// Thread safety: of headers, requests and answers as of any plain struct.
+// Thread safety: headers, requests and responses are plain structs.
 #pragma once
 
 #include <cstddef>
@@ -31,22 +31,26 @@ namespace kube {
 
 class RateLimiter;
 
-// Names and values in the order of the wire. Names compare without case; several of one name are fine.
+// Header names and values in wire order. Names are case-insensitive and may repeat.
 class KUBE_EXPORT HttpHeaders {
  public:
+  // A name and a value.
   using Field = std::pair<std::string, std::string>;
   HttpHeaders() = default;
   HttpHeaders(std::initializer_list<Field> fields) : fields_(fields) {}
 
+  // Appends a field, even if there is one of that name.
   void Add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
-  // Replaces all of that name.
+  // Replaces all fields of that name.
   void Set(std::string_view name, std::string value);
+  // Removes all fields of that name.
   void Remove(std::string_view name);
-  // The first one, or null.
+  // The first value of that name, or null.
   const std::string* Find(std::string_view name) const;
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
-  // The first one; empty where there is none.
+  // The first value of that name; empty if there is none.
   std::string_view Get(std::string_view name) const;
+  // All values of that name.
   std::vector<std::string> All(std::string_view name) const;
 
   std::size_t size() const { return fields_.size(); }
@@ -58,75 +62,80 @@ class KUBE_EXPORT HttpHeaders {
   std::vector<Field> fields_;
 };
 
+// A request.
 struct HttpRequest {
   std::string method = "GET";
-  std::string target{};  // path and query, escaped: "/api/v1/pods?limit=500". Put behind the transport's base URL.
+  // Escaped path and query, appended to the base URL of the transport: "/api/v1/pods?limit=500".
+  std::string target{};
   HttpHeaders headers{};
   std::string body{};
-  // True: the answer comes as soon as its headers are there, with a BodyStream. False: with its whole body.
+  // If true, the response is returned when its headers have arrived, with a BodyStream. If false, with its whole body.
   bool streaming = false;
-  // What the request does, in Kubernetes' words: "get", "list", "watch", "create"... For metrics, logs and the rules of retries.
+  // The Kubernetes verb: "get", "list", "watch", "create"... Used for metrics, logs and retry rules.
   std::string verb{};
-  // The path with names masked: "/api/v1/namespaces/{namespace}/pods/{name}". For metrics; never sent.
+  // The path with masked names: "/api/v1/namespaces/{namespace}/pods/{name}". For metrics; never sent.
   std::string url_template{};
-  // How long the answer may take, retries and all, from the moment that the rate limit lets the request go. 0: as long as the context
-  // says. WithRetry (decorators.h) sees to it; streaming requests have none.
+  // Limit for the whole exchange including retries, starting when the rate limiter admits the request. 0: only the context limits it.
+  // Enforced by WithRetry (decorators.h); streaming requests have no such limit.
   std::chrono::nanoseconds timeout{};
-  // Asked in the place of the transport's own limiter; null: that one. Discovery has a burst of its own.
+  // Replaces the transport's rate limiter for this request; null: uses that one. Discovery has its own burst.
   std::shared_ptr<RateLimiter> limiter{};
 };
 
-// Thread safety: one reader at a time; Close from any thread.
-// Lifetime: destroying it ends the transfer. It may outlive the transport: it then fails with kClosed.
-// Blocking and cancellation: a Read whose context stops fails alone; the next one goes on where it was.
+// A body that is read in pieces.
+//
+// Thread safety: one reader at a time; Close may be called from any thread.
+// Lifetime: destroying it ends the transfer. It may outlive the transport; reads then fail with kClosed.
+// Blocking and cancellation: a Read whose context stops fails, and the next Read continues at the same position.
 class KUBE_EXPORT BodyStream {
  public:
   virtual ~BodyStream();
-  // Waits for at least one byte; 0 at the end of the body. A reader that does not read holds back the sender, and nobody else.
-  // Errors: kTransport where the connection broke in the middle of the body, kTimeout, kCancelled, kClosed after Close.
+  // Waits for at least one byte; returns 0 at the end of the body. An idle reader slows down only its own sender.
+  // Errors: kTransport if the connection broke within the body, kTimeout, kCancelled, kClosed after Close.
   virtual Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) = 0;
-  // Whether the next Read gives bytes without waiting. False where that is not known. For the reader.
+  // Whether the next Read returns bytes without waiting; false if unknown. Only the reader may call it.
   virtual bool Ready() const { return false; }
-  // Ends the transfer. A reader that waits gets kClosed.
+  // Ends the transfer. A waiting reader gets kClosed.
   virtual void Close() = 0;
 };
 
-// All of it, or the first `limit` bytes.
+// Reads the rest of the body, or its first `limit` bytes.
 KUBE_EXPORT Result<std::string> ReadAll(const Context& ctx, BodyStream& stream, std::size_t limit = static_cast<std::size_t>(-1));
-// A stream over a text; for tests and fakes.
+// Returns a stream that yields `text`; for tests and fakes.
 KUBE_EXPORT std::unique_ptr<BodyStream> MakeBodyStream(std::string text);
 
+// A response, with any HTTP code.
 struct HttpResponse {
   int code = 0;
   int http_major = 0;  // 1 or 2
   HttpHeaders headers{};
-  std::string body{};                    // of a request that is not streaming
-  std::unique_ptr<BodyStream> stream{};  // of one that is
+  std::string body{};                    // set if the request was not streaming
+  std::unique_ptr<BodyStream> stream{};  // set if the request was streaming
 };
 
-// A connection that left HTTP: what exec, attach and port-forward speak over.
+// An upgraded connection, no longer HTTP, for exec, attach and port-forward.
 //
-// Thread safety: one reader and one writer at a time; Close from any thread.
-// Lifetime: destroying it closes the connection. It may outlive the transport that made it.
-// Blocking and cancellation: a Read that is stopped loses nothing; of a Write that is stopped a part may be sent.
-// Errors: kTransport where the connection broke, kTimeout, kCancelled, kClosed after Close.
+// Thread safety: one reader and one writer at a time; Close may be called from any thread.
+// Lifetime: destroying it closes the connection. It may outlive its transport.
+// Blocking and cancellation: a cancelled Read loses nothing; a cancelled Write may have sent a part.
+// Errors: kTransport if the connection broke, kTimeout, kCancelled, kClosed after Close.
 class KUBE_EXPORT UpgradedConnection {
  public:
   virtual ~UpgradedConnection();
-  // Waits for at least one byte; 0 where the server has closed.
+  // Waits for at least one byte; returns 0 if the server has closed the connection.
   virtual Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) = 0;
-  // Waits until the system has all of it.
+  // Blocks until the system has accepted all bytes.
   virtual Result<void> Write(const Context& ctx, std::string_view bytes) = 0;
-  // Readers and writers that wait get kClosed.
+  // Closes the connection. Waiting readers and writers get kClosed.
   virtual void Close() = 0;
 };
 
-// What an upgrade gave: the connection, or the answer of a server that refused (code is not 101).
+// The result of an upgrade: the connection, or the response of a server that refused it (code is not 101).
 struct UpgradeResponse {
   int code = 0;
   HttpHeaders headers{};
-  std::string body{};                                // of a refusal, at most 64 KiB
-  std::unique_ptr<UpgradedConnection> connection{};  // null where it was refused
+  std::string body{};                                // of a refusal; at most 64 KiB
+  std::unique_ptr<UpgradedConnection> connection{};  // null if refused
 };
 
 }  // namespace kube

@@ -1,5 +1,5 @@
-// Transport: from an HttpRequest to its HttpResponse. The one interface between the client and the network, so that a test can stand in
-// for the server, and a program can wrap what is sent.
+// Transport: sends an HttpRequest and returns its HttpResponse. It is the only interface between a client and the network, so tests can
+// replace the server and programs can wrap requests.
 //
 //   class CountingTransport : public TransportDecorator {
 //    public:
@@ -11,7 +11,7 @@
 //     std::atomic<int> count = 0;
 //   };
 //
-// The real one is MakeHttpTransport (http_transport.h); the decorators that a Client is made of are in decorators.h.
+// The network implementation is MakeHttpTransport (http_transport.h); the decorators of a Client are in decorators.h.
 #pragma once
 
 #include <utility>
@@ -25,22 +25,25 @@
 
 namespace kube {
 
+// Sends requests.
+//
 // Thread safety: all functions may be called from many threads at once.
-// Lifetime: shared by those who use it. The streams and connections that it gave may outlive it.
-// Blocking and cancellation: until the answer is there (its headers, for a streaming request) or the context stops; cancelling returns
-// within 100 ms.
-// Errors: kTransport (its reason() is one of the names in transport_errors.h), kTimeout, kCancelled, kAuth, kClosed. An answer with any
-// HTTP code is no error here.
+// Lifetime: shared by its users. Its streams and connections may outlive it.
+// Blocking and cancellation: blocks until the response is complete (for a streaming request, until its headers arrive) or the context
+//   stops. Returns within 100 ms after the context stops.
+// Errors: kTransport (reason() is one of the names in transport_errors.h), kTimeout, kCancelled, kAuth, kClosed. A response with any HTTP
+//   code is not an error here.
 class KUBE_EXPORT Transport {
  public:
   virtual ~Transport();
+  // Sends a request and returns the response.
   virtual Result<HttpResponse> RoundTrip(const Context& ctx, HttpRequest request) = 0;
-  // Sends a request for an upgrade over HTTP/1.1 on a connection of its own. `request` has the Upgrade and Connection headers.
-  // Default: kInvalid, for transports that cannot.
+  // Sends an upgrade request over HTTP/1.1 on a separate connection. `request` has the Upgrade and Connection headers. Default: returns
+  // kInvalid, for transports without upgrades.
   virtual Result<UpgradeResponse> Upgrade(const Context& ctx, HttpRequest request);
 };
 
-// Passes everything on. Derived classes override Prepare, to change what is sent, or RoundTrip.
+// Passes all calls on to another transport. Derived classes override Prepare, to change requests, or RoundTrip.
 class KUBE_EXPORT TransportDecorator : public Transport {
  public:
   explicit TransportDecorator(std::shared_ptr<Transport> next) : next_(std::move(next)) {}
@@ -48,15 +51,16 @@ class KUBE_EXPORT TransportDecorator : public Transport {
   Result<UpgradeResponse> Upgrade(const Context& ctx, HttpRequest request) override;
 
  protected:
-  // Called before a request is passed on. An error ends the request.
+  // Called before each request is passed on; may change it. An error ends the request.
   virtual Result<void> Prepare(const Context& ctx, HttpRequest& request);
+  // The wrapped transport.
   Transport& next() const { return *next_; }
 
  private:
   std::shared_ptr<Transport> next_;
 };
 
-// What users wrap a client's transport with: gets the inner one, gives the outer one.
+// Wraps a transport: takes the inner one and returns the outer one.
 using TransportWrapper = std::function<std::shared_ptr<Transport>(std::shared_ptr<Transport>)>;
 
 }  // namespace kube

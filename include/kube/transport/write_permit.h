@@ -1,14 +1,14 @@
-// WritePermit: whether what is done with a context may still change anything, asked just before a write is sent.
+// WritePermit: decides just before a write is sent whether a context may still write.
 //
 //   const Context ctx = AddWritePermit(lead, permit);
-//   client.Create(ctx, pod);                    // fails with the permit's error once the permit refuses, and sends nothing
+//   client.Create(ctx, pod);                    // once the permit refuses, returns its error and sends nothing
 //
-// A leader whose process stood still for longer than its lease (a frozen container, a paused virtual machine) does not know that yet when
-// it resumes: its contexts stop a moment later. The permit that leader election puts into them (kube/control/leader_election.h) checks the
-// clock before each write is sent, and closes that gap.
+// A leader that was suspended for longer than its lease (a frozen container, a paused virtual machine) does not notice this at once when it
+// resumes: its contexts stop a moment later. Leader election puts a permit into them (kube/control/leader_election.h) that checks the clock
+// before each write, which closes that gap.
 //
-// Writes are all requests other than GET and HEAD, and every session that leaves HTTP: exec, attach and port-forward are GETs, but what
-// they open can change anything. The permit is asked before such a session is opened, and again before each piece that is sent on it.
+// All requests except GET and HEAD are writes, and so is every upgraded session: exec, attach and port-forward are GETs, but can change
+// anything. The permit is checked before such a session is opened and before each message that is sent on it.
 #pragma once
 
 #include "kube/base/context.h"
@@ -18,16 +18,18 @@
 
 namespace kube {
 
-// Thread safety: Check is called on the threads that write, from several at once. Must be quick.
+// Permits or refuses writes.
+//
+// Thread safety: Check is called on the writing threads, possibly on several at once. Must be non-blocking.
 class KUBE_EXPORT WritePermit {
  public:
   virtual ~WritePermit();
-  // Called before each attempt to send a write.
+  // Called before each attempt to send a write. An error refuses it.
   virtual Result<void> Check() = 0;
 };
 
-// A child of `ctx` whose writes need `permit`, and also the permit that `ctx` has, if any. (WithValue would replace the latter.) Null
-// adds nothing.
+// Returns a child of `ctx` whose writes need `permit` in addition to the permit of `ctx`, if any. (WithValue would replace the latter.)
+// Null adds nothing.
 [[nodiscard]] KUBE_EXPORT Context AddWritePermit(const Context& ctx, std::shared_ptr<WritePermit> permit);
 
 }  // namespace kube

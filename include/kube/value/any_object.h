@@ -1,4 +1,4 @@
-// AnyObject: a struct whose type is known at run time only. What generic code (convert, the embedded server, caches) holds.
+// AnyObject: a struct whose type is known only at run time, for generic code (convert, the embedded server, caches).
 //
 //   AnyObject o(*registry.Find(gvk));
 //   auto r = DecodeJson(text, o);
@@ -12,10 +12,11 @@
 
 namespace kube {
 
+// An object of any type with a table.
 class AnyObject {
  public:
   AnyObject() noexcept = default;
-  // An object with default values.
+  // Creates an object with default values.
   explicit AnyObject(const TypeInfo& type) : type_(&type), rep_(internal::NewBox(type.size)) {}
   AnyObject(const AnyObject& other)
       : type_(other.type_), rep_(other.rep_ == nullptr ? nullptr : internal::ShareBox(other.rep_, *other.type_)) {}
@@ -30,10 +31,10 @@ class AnyObject {
   }
 
   explicit operator bool() const { return rep_ != nullptr; }
-  // Requires of all below: not empty.
+  // The members below require that it is not empty.
   const TypeInfo& type() const { return *type_; }
   const void* data() const { return rep_->data(); }
-  // For writing; made private if shared.
+  // The object for writing. Copies it first if it is shared.
   void* mutable_data() {
     if (!rep_->refs.IsOne()) {
       internal::BoxRep* fresh = internal::CopyBox(rep_, *type_);
@@ -43,13 +44,13 @@ class AnyObject {
     rep_->lent = 1;
     return rep_->data();
   }
-  // Promises that no pointer from mutable_data() is written through again: copies share the object.
+  // Promises that no pointer from mutable_data() is used for writing any more, so that copies may share the object.
   void Settle() {
     if (rep_ == nullptr || rep_->lent == 0) return;
     rep_->lent = 0;
     internal::SettleStruct(*type_, rep_->data());
   }
-  // The object as its C++ type, or null where it is of another type.
+  // The object as its C++ type, or null if it has another type.
   template <Described T>
   const T* As() const {
     return type_ == &T::kType ? static_cast<const T*>(data()) : nullptr;

@@ -1,4 +1,4 @@
-// What `kubexx generate` writes tables with. People write KUBE_DEFINE_TABLE (kube/value/table.h).
+// The macros in tables that `kubexx generate` writes. For tables by hand use KUBE_DEFINE_TABLE (kube/value/table.h).
 //
 //   // network_types.kube.cc
 //   #include "api/v1/network_types.h"
@@ -10,24 +10,24 @@
 //   KUBE_GENERATED_TABLE(NetworkSpec, "samplecrd.v1.NetworkSpec", KUBE_COLUMN(NetworkSpec, cidr), KUBE_COLUMN(NetworkSpec, mtu));
 //   }
 //
-// One statement for each member says what the generator read in the header: the member before it, its name and its type. The compiler
-// compares that with the struct, so a table that is older than its header is one error, which names the member.
+// There is one statement per member, with what the generator read in the header: the previous member, the name and the type. The compiler
+// compares this with the struct, so a table that is older than its header causes a single error that names the member.
 #pragma once
 
 #include <type_traits>
 
 #include "kube/value/table.h"
 
-// Structs with std::optional members are not of standard layout; both compilers give their offsets all the same. This holds for the rest of
-// the generated file: pragmas around each member would take the compiler more time.
+// Structs with std::optional members are not standard-layout, but both compilers compute their offsets. The pragma applies to the rest of
+// the generated file, because pragmas around each member would slow down compilation.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
 namespace kube::internal {
 
-// Instead of the offset of a member that the struct does not have, or has with another type.
+// Replaces the offset of a member that the struct lacks or has with another type.
 inline constexpr std::uint32_t kGoneOffset = 0x10000;
 
-// How a member differs from what the generator read. One error is enough: behind a stale member all are kReported.
+// How a member differs from what the generator read. One error is enough, so all members after a stale one are kReported.
 enum class Stale : std::uint8_t { kNo, kGone, kMoved, kReported };
 
 struct GeneratedColumn {
@@ -38,7 +38,7 @@ template <typename Member>
 struct GeneratedColumnOf {
   GeneratedColumn generated{};
 };
-// Before the first member.
+// The predecessor of the first member.
 inline constexpr GeneratedColumnOf<void> kNoColumn{};
 
 constexpr GeneratedColumn After(const GeneratedColumn& previous, const MemberInfo& member, std::uint32_t offset,
@@ -53,7 +53,7 @@ template <typename... Members>
 constexpr FieldArray<sizeof...(Members)> GeneratedFieldsOf(const GeneratedColumnOf<Members>&... columns) {
   return {{columns.generated.column.info...}};
 }
-// That each member follows the one before it was checked already; the names are the generator's responsibility.
+// The order of the members was already checked; the names are the generator's responsibility.
 template <typename Struct, typename... Members>
 constexpr TableFlaw GeneratedFlawOf(std::size_t end, const GeneratedColumnOf<Members>&... columns) {
   const GeneratedColumn* last = &kNoColumn.generated;
@@ -79,11 +79,12 @@ constexpr TableFlaw GeneratedFlawOf(std::size_t end, const GeneratedColumnOf<Mem
   static_assert(kKube##Struct##_##member.generated.stale != ::kube::internal::Stale::kMoved,                                              \
                 #Struct "::" #member " is not " place ", as in its generated table (a member was added or moved): run `kubexx generate`")
 
-// The first member of a struct, then those that follow: the member before, name, type without aliases, JSON name, more FieldOptions.
+// The first member of a struct, and the following ones: previous member, name, type without aliases, JSON name, more FieldOptions.
 #define KUBE_GENERATED_FIRST(Struct, member, Type, json_name, ...) \
   KUBE_INTERNAL_GENERATED(Struct, ::kube::internal::kNoColumn, "the first member", member, Type, json_name __VA_OPT__(, ) __VA_ARGS__)
 #define KUBE_GENERATED_NEXT(Struct, previous, member, Type, json_name, ...) \
   KUBE_INTERNAL_GENERATED(Struct, kKube##Struct##_##previous, "behind `" #previous "`", member, Type, json_name __VA_OPT__(, ) __VA_ARGS__)
+// A member in the list of KUBE_GENERATED_TABLE and KUBE_GENERATED_KIND.
 #define KUBE_COLUMN(Struct, member) kKube##Struct##_##member
 
 #define KUBE_INTERNAL_GENERATED_TABLE(Struct, table_name, kind_pointer, ...)                                  \
@@ -94,6 +95,7 @@ constexpr TableFlaw GeneratedFlawOf(std::size_t end, const GeneratedColumnOf<Mem
   static constexpr auto kKubeFieldsOf##Struct = ::kube::internal::GeneratedFieldsOf(__VA_ARGS__);             \
   KUBE_INTERNAL_TYPE(Struct, table_name, kind_pointer, kKubeFieldsOf##Struct.kCount)
 
+// Define the table of a struct, and of a kind.
 #define KUBE_GENERATED_TABLE(Struct, table_name, ...) KUBE_INTERNAL_GENERATED_TABLE(Struct, table_name, nullptr __VA_OPT__(, ) __VA_ARGS__)
 #define KUBE_GENERATED_KIND(Struct, table_name, kind_info, ...) \
   KUBE_INTERNAL_KIND(Struct, kind_info);                        \

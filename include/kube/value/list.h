@@ -4,20 +4,20 @@
 //   for (const Container& c : std::as_const(pod.spec.containers)) ...
 //
 // Copying a List is one atomic increment; the first write to a copy makes it private ("detaches"). Non-const access (operator[], begin)
-// counts as a write: read through a const reference where it matters. References and iterators die with the next push_back, insert, erase
-// or reserve; those that were taken for reading die with the next access for writing as well, since that may detach.
+// counts as a write: read through a const reference if performance matters. push_back, insert, erase and reserve invalidate references and
+// iterators. Non-const access also invalidates those that were obtained for reading, because it may detach.
 //
-// A copy never changes when the original does, also not through a reference that was taken before:
+// A copy never changes with the original, not even through a reference that was obtained before the copy:
 //
 //   Container& c = pod.spec.containers[0];
 //   Pod before = pod;
-//   c.image = "nginx:2";                            // before.spec.containers[0].image is what it was
+//   c.image = "nginx:2";                            // before.spec.containers[0].image is unchanged
 //
-// The price: a List that has given out a reference for writing is copied element by element from then on; its copies are cheap again.
+// The cost: a List that has returned a mutable reference is copied element by element from then on; its copies are cheap to copy again.
 //
-// Elements: String, numbers, bool, List, Map, Value, Time, Quantity and the like, and structs that have a table. Not std::string.
+// Element types: String, numbers, bool, List, Map, Value, Time, Quantity and similar types, and structs with a table. Not std::string.
 //
-// Thread safety: as std::vector; copies that share their elements may be used from different threads.
+// Thread safety: as std::vector. Copies that share their elements may be used from different threads.
 #pragma once
 
 #include <initializer_list>
@@ -27,6 +27,7 @@
 
 namespace kube {
 
+// A list of T, with the interface of std::vector where possible.
 template <typename T>
 class List {
  public:
@@ -85,7 +86,7 @@ class List {
   T& front() { return (*this)[0]; }
   T& back() { return (*this)[size() - 1]; }
 
-  // By value, so that an element of this very list may be passed.
+  // Takes the item by value, so an element of this list may be passed.
   void push_back(T item) {
     Grow(size() + 1);
     if (internal::HoldsLent(item)) rep_->lent = 1;
@@ -113,6 +114,7 @@ class List {
     --rep_->size;
     MoveBytes(Data() + i, Data() + i + 1, size() - i);
   }
+  // Removes the items for which `pred` is true. Returns their number.
   template <typename Pred>
   std::size_t erase_if(Pred pred) {
     std::size_t removed = 0;
@@ -131,14 +133,14 @@ class List {
     if (n > size()) Detach(n);
   }
   void swap(List& other) noexcept { std::swap(rep_, other.rep_); }
-  // As (*this)[i] = item, without a reference that lives on. Requires: i < size().
+  // As (*this)[i] = item, but without returning a mutable reference. Requires: i < size().
   void Replace(std::size_t i, T item) {
     Detach(size());
     if (internal::HoldsLent(item)) rep_->lent = 1;
     Data()[i] = std::move(item);
   }
 
-  // For the engines: see shared.h.
+  // For the implementation; see shared.h.
   bool HoldsLent() const { return rep_ != nullptr && rep_->lent != 0; }
   void Settle() {
     if (!HoldsLent()) return;
@@ -146,7 +148,7 @@ class List {
     for (std::size_t i = 0; i < rep_->size; ++i) internal::Settle(Data()[i]);
   }
 
-  // True where both refer to the very same elements.
+  // True if both refer to the same elements in memory.
   bool SharesWith(const List& other) const { return rep_ != nullptr && rep_ == other.rep_; }
 
   friend bool operator==(const List& a, const List& b) {
@@ -163,7 +165,7 @@ class List {
 
   T* Data() const { return reinterpret_cast<T*>(rep_->data()); }
 
-  // Elements may be moved byte by byte: every field type is one that does not know its own address.
+  // Elements may be moved byte by byte, because no field type depends on its own address.
   static void MoveBytes(T* to, const T* from, std::size_t n) {
     if (n != 0) std::memmove(static_cast<void*>(to), static_cast<const void*>(from), n * sizeof(T));
   }
@@ -179,7 +181,7 @@ class List {
       Detach(need);
     }
   }
-  // Makes the block private and at least `capacity` large.
+  // Makes the block private, with room for at least `capacity` elements.
   void Detach(std::size_t capacity) {
     if (rep_ == nullptr) {
       if (capacity != 0) rep_ = internal::NewArray(capacity, sizeof(T));
@@ -189,8 +191,8 @@ class List {
     if (alone && capacity <= rep_->capacity) return;
     internal::ArrayRep* fresh = Copy(rep_, alone, capacity);
     if (alone) {
-      fresh->lent = rep_->lent;   // a reference into an element of an element is still good
-      internal::FreeBlock(rep_);  // its elements were moved, byte by byte
+      fresh->lent = rep_->lent;   // references into elements of elements stay valid
+      internal::FreeBlock(rep_);  // its elements were moved byte by byte
     } else {
       Release(rep_);
     }

@@ -4,8 +4,9 @@
 //   if (const String* app = pod.metadata.labels.Find("app")) ...
 //   for (const auto& [key, value] : std::as_const(pod.metadata.labels)) ...
 //
-// Entries are kept sorted by key in one flat block: small, and always written in the same order. Inserting into a map of n entries
-// moves up to n of them; maps of API objects are small. Sharing and threads: as List.
+// Entries are sorted by key in one contiguous block, so maps are compact and always written in the same order. Inserting into a map of n
+// entries moves up to n of them; maps of API objects are small.
+// Sharing and thread safety: as List.
 #pragma once
 
 #include <initializer_list>
@@ -16,17 +17,20 @@
 
 namespace kube {
 
+// An entry of a Map.
 template <typename V>
 struct MapEntry {
   String key;
   V value{};
 
+  // For List and the implementation; see shared.h.
   static constexpr bool kMovesByBytes = internal::MovesByBytes<V>();
   bool HoldsLent() const { return internal::HoldsLent(value); }
   void Settle() { internal::Settle(value); }
   friend bool operator==(const MapEntry&, const MapEntry&) = default;
 };
 
+// A sorted map from String to V.
 template <typename V>
 class Map {
  public:
@@ -37,14 +41,14 @@ class Map {
   static constexpr bool kMovesByBytes = true;
 
   Map() noexcept = default;
-  // Later entries win over earlier ones with the same key.
+  // If a key occurs twice, the last entry wins.
   Map(std::initializer_list<Entry> entries) {
     for (const Entry& e : entries) Set(e.key, e.value);
   }
 
   std::size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
-  // Iteration is read-only; change values through operator[] or Set.
+  // Iteration is read-only; change values with operator[] or Set.
   const Entry* begin() const { return entries_.begin(); }
   const Entry* end() const { return entries_.end(); }
 
@@ -54,18 +58,19 @@ class Map {
     return i < size() && entries_.cbegin()[i].key == key ? &entries_.cbegin()[i].value : nullptr;
   }
   bool contains(std::string_view key) const { return Find(key) != nullptr; }
-  // The value, or a default one.
+  // The value, or a default one if absent.
   const V& Get(std::string_view key) const {
     const V* found = Find(key);
     return found != nullptr ? *found : internal::DefaultValue<V>();
   }
   const V& operator[](std::string_view key) const { return Get(key); }
-  // The value for writing, made if absent. Set is cheaper where the map is copied afterwards: see List.
+  // The value for writing; created if absent. Set is cheaper if the map is copied later; see List.
   V& operator[](std::string_view key) {
     std::size_t i = LowerBound(key);
     if (i == size() || entries_.cbegin()[i].key != key) entries_.insert(i, Entry{String(key), V{}});
     return entries_[i].value;
   }
+  // Adds or replaces an entry.
   void Set(std::string_view key, V value) {
     std::size_t i = LowerBound(key);
     if (i == size() || entries_.cbegin()[i].key != key) {
@@ -74,9 +79,9 @@ class Map {
       entries_.Replace(i, Entry{entries_.cbegin()[i].key, std::move(value)});
     }
   }
-  // Adds an entry behind all others. Requires: key is greater than every key of the map.
+  // Adds an entry at the end. Requires: `key` is greater than every key of the map.
   void Append(String key, V value) { entries_.push_back(Entry{std::move(key), std::move(value)}); }
-  // True where the key was there.
+  // Returns whether the key existed.
   bool Erase(std::string_view key) {
     std::size_t i = LowerBound(key);
     if (i == size() || entries_.cbegin()[i].key != key) return false;
@@ -85,7 +90,9 @@ class Map {
   }
   void clear() { entries_.clear(); }
   void swap(Map& other) noexcept { entries_.swap(other.entries_); }
+  // True if both refer to the same entries in memory.
   bool SharesWith(const Map& other) const { return entries_.SharesWith(other.entries_); }
+  // For the implementation; see shared.h.
   bool HoldsLent() const { return entries_.HoldsLent(); }
   void Settle() { entries_.Settle(); }
 

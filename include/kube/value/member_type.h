@@ -1,4 +1,4 @@
-// From the C++ type of a member to the kind, shape and table of its field. Part of kube/value/table.h; users include that.
+// Maps the C++ type of a member to the kind, shape and table of its field. Part of kube/value/table.h; include that instead.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline constexpr bool kIsContainer<List<T>> = true;
 template <typename T>
 inline constexpr bool kIsContainer<Map<T>> = true;
 
-// The kind of an element; kInline if no kind fits the type. A list or map inside of another is a kMessage, see ContainerTable.
+// The kind of an element; kInline if no kind fits the type. A list or map inside another one is a kMessage; see ContainerTable.
 template <typename T>
 constexpr FieldKind KindOfElement() {
   if constexpr (std::is_same_v<T, bool>) {
@@ -66,7 +66,7 @@ inline constexpr bool kElement = KindOfElement<T>() != FieldKind::kInline;
 template <typename T>
 inline constexpr bool kHasOwnUnset = std::is_same_v<T, Time> || std::is_same_v<T, MicroTime>;
 
-// What a member's type means.
+// The field that a member's type stands for.
 template <typename T>
 struct MemberType {
   using Element = T;
@@ -98,7 +98,7 @@ struct MemberType<Map<T>> {
   static constexpr bool kGood = kElement<T>;
 };
 
-// Kind, shape and type of a member's field; no name and no offset. `bytes`: the Strings in it hold binary data.
+// The kind, shape and type of a member's field, without name and offset. `bytes`: its Strings hold binary data.
 template <typename Member, bool bytes>
 constexpr FieldInfo DescribeMember() {
   using Type = MemberType<Member>;
@@ -114,8 +114,8 @@ constexpr FieldInfo DescribeMember() {
   return info;
 }
 
-// The table of a list or map that is the element of another (Map<List<T>>), or in a Box. It looks like a struct whose only field is the
-// list, which has the same bytes, and which JSON writes without braces: so the engines need to know one level of shape only.
+// The table of a list or map that is the element of another one (Map<List<T>>) or in a Box. It looks like a struct whose only field is the
+// list. Such a struct has the same bytes, and JSON writes it without braces, so the codecs need to handle only one level of shape.
 template <typename Container, bool bytes>
 struct ContainerTable {
   static constexpr FieldInfo kField = DescribeMember<Container, bytes>();
@@ -126,10 +126,10 @@ struct ContainerTable {
                                   .form = TypeForm::kOnlyField};
 };
 
-// What a table needs to know of a member's type. One for each type, however many members have it.
+// The part of a table that depends only on a member's type. There is one per type, however many members have it.
 struct MemberInfo {
   FieldInfo field{};
-  const TypeInfo* bytes_type = nullptr;  // instead of field.type if the Strings in it hold binary data
+  const TypeInfo* bytes_type = nullptr;  // replaces field.type if its Strings hold binary data
   std::size_t size = 0;
   std::size_t alignment = 1;
 };

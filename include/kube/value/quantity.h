@@ -1,14 +1,14 @@
-// Quantity: an exact amount of a resource: `500m` of a CPU, `1Gi` of memory.
+// Quantity: an exact amount of a resource, such as `500m` of a CPU or `1Gi` of memory.
 //
 //   Result<Quantity> memory = Quantity::Parse("1.5Gi");       // text() == "1536Mi"
 //   Quantity cpu = Quantity::FromMilli(1500);                 // text() == "1500m"
 //   if (used + request > limit) ...
 //
-// A number with a suffix, of one of three formats:
+// A number with a suffix, in one of three formats:
 //   kDecimalSI         n u m (none) k M G T P E     1500m, 12M
 //   kBinarySI          Ki Mi Gi Ti Pi Ei            1536Mi
 //   kDecimalExponent   e or E and a power of ten    12e6
-// The canonical form has no fraction, the largest suffix that keeps it an integer, and no `+`. Amounts are multiples of 1n.
+// The canonical form has no fraction, the largest suffix for which it is an integer, and no `+`. Amounts are multiples of 1n.
 #pragma once
 
 #include <compare>
@@ -23,38 +23,40 @@
 
 namespace kube {
 
-// Holds its canonical text: 16 bytes, and nothing on the heap for all common amounts. All-zero bytes are the amount 0.
+// Stores its canonical text: 16 bytes, without heap memory for all common amounts. All-zero bytes are the amount 0.
 //
-// Arithmetic is exact at any size, without floating point. Comparison and equality go by amount: 1Gi == 1073741824.
-// A result has the format of the left operand; where that is 0, of the right one (as in Go). An amount that a binary suffix cannot
-// carry (a fraction, below 1Ki, above 2^63-1) is written in decimal.
+// Arithmetic is exact at any size, without floating point. Comparison and equality are by amount: 1Gi == 1073741824. A result has the
+// format of the left operand, or of the right one if the left one is 0 (as in Go). An amount that a binary suffix cannot express (a
+// fraction, below 1Ki, above 2^63-1) is written in decimal.
 //
-// Cost: comparing equal texts is a byte compare, all else reads the text again (about a tenth of a microsecond).
+// Cost: comparing equal texts is a byte comparison; other operations parse the text (about a tenth of a microsecond).
 // Thread safety: as String.
 class KUBE_EXPORT Quantity {
  public:
   static constexpr bool kMovesByBytes = true;
+  // The suffixes of the canonical text; see above.
   enum class Format : std::uint8_t { kDecimalSI, kBinarySI, kDecimalExponent };
 
-  // Parse refuses text that is longer than this, or has more digits before the point once it is written out, so that no input costs
-  // much memory.
+  // Parse rejects text that is longer than this, or that has more digits before the decimal point when written out. This bounds the memory
+  // for any input.
   static constexpr std::size_t kMaxTextSize = 512;
 
   Quantity() noexcept = default;
 
-  // Reads what Go's resource.ParseQuantity reads, and brings it into canonical form. Amounts finer than 1n are rounded up (away
-  // from zero) to it; amounts with a binary suffix are capped at 2^63-1. Errors: kDecode, naming the text.
+  // Parses what Go's resource.ParseQuantity accepts, and converts it to canonical form. Amounts finer than 1n are rounded away from zero;
+  // amounts with a binary suffix are capped at 2^63-1. Errors: kDecode, naming the text.
   static Result<Quantity> Parse(std::string_view text);
+  // An integer.
   static Quantity FromInt64(std::int64_t value, Format format = Format::kDecimalSI) { return FromScaled(value, 0, format); }
-  // value/1000.
+  // value / 1000.
   static Quantity FromMilli(std::int64_t value, Format format = Format::kDecimalSI) { return FromScaled(value, -3, format); }
-  // value * 10^scale, rounded away from zero to a multiple of 1n. Requires: scale <= 400; larger ones count as 400.
+  // value * 10^scale, rounded away from zero to a multiple of 1n. Requires: scale <= 400; larger values count as 400.
   static Quantity FromScaled(std::int64_t value, int scale, Format format = Format::kDecimalSI);
 
-  // A quick test: true only for text that Parse would keep as it is. Some rare canonical texts are not recognised.
+  // A fast check: true only for text that Parse would keep unchanged. Some rare canonical texts are not recognized.
   static bool IsCanonicalText(std::string_view text);
 
-  // The canonical text; "0" for zero. Valid as long as this Quantity is unchanged.
+  // The canonical text; "0" for zero. Valid until this Quantity changes.
   std::string_view text() const {
     if (text_.empty()) return "0";
     std::string_view all = text_.view();
@@ -62,27 +64,30 @@ class KUBE_EXPORT Quantity {
     return all;
   }
   std::string ToString() const { return std::string(text()); }
+  // The format of the text.
   Format format() const;
 
   bool IsZero() const { return text_.empty(); }
   // -1, 0 or 1.
   int Sign() const { return text_.empty() ? 0 : text_[0] == '-' ? -1 : 1; }
 
-  // Rounded away from zero to an integer; what is beyond int64 gives its largest or smallest value.
+  // Rounded away from zero to an integer; amounts beyond int64 return its maximum or minimum.
   std::int64_t Value() const { return ScaledValue(0); }
+  // The amount in thousandths, rounded and bounded in the same way.
   std::int64_t MilliValue() const { return ScaledValue(-3); }
   // The amount in units of 10^scale, rounded and bounded in the same way. ScaledValue(-3) of `1` is 1000.
   std::int64_t ScaledValue(int scale) const;
-  // The exact amount, where it is an integer that fits.
+  // The exact amount, if it is an integer that fits.
   std::optional<std::int64_t> AsInt64() const;
   // The nearest double.
   double AsApproximateDouble() const;
 
+  // Arithmetic in place; returns *this.
   Quantity& Add(const Quantity& other);
   Quantity& Sub(const Quantity& other);
   Quantity& Mul(std::int64_t factor);
   Quantity& Neg();
-  // The same amount, written in another format.
+  // Returns the same amount in another format.
   Quantity WithFormat(Format format) const;
 
   Quantity& operator+=(const Quantity& other) { return Add(other); }
@@ -94,14 +99,14 @@ class KUBE_EXPORT Quantity {
     return std::move(copy.Neg());
   }
 
-  // -1, 0 or 1: less, equal or greater by amount.
+  // Returns -1, 0 or 1 if this is less than, equal to or greater than `other` by amount.
   int Cmp(const Quantity& other) const { return text_ == other.text_ ? 0 : CompareAmounts(other); }
   friend bool operator==(const Quantity& a, const Quantity& b) { return a.Cmp(b) == 0; }
   friend std::strong_ordering operator<=>(const Quantity& a, const Quantity& b) { return a.Cmp(b) <=> 0; }
-  // Equal amounts have equal hashes, whatever their format. The same in every process.
+  // Equal amounts have equal hashes, whatever their format. Stable across processes.
   std::uint64_t HashValue() const;
 
-  // Streams and googletest: a template, so that this header needs no stream header.
+  // For streams and googletest. It is a template, so that this header needs no stream header.
   template <typename Stream>
   requires requires(Stream& s) { s.setstate(s.badbit); }
   friend Stream& operator<<(Stream& stream, const Quantity& q) {
@@ -110,7 +115,7 @@ class KUBE_EXPORT Quantity {
   }
 
  private:
-  // Canonical text; empty for zero. Where the text alone does not tell the format (`512` of kBinarySI), a control character follows.
+  // Canonical text; empty for zero. If the text alone does not determine the format (`512` of kBinarySI), a control character follows.
   String text_;
 
   explicit Quantity(String text) noexcept : text_(std::move(text)) {}

@@ -1,4 +1,4 @@
-// RawJson: JSON kept as text. UnknownFields: what a struct's table does not know, kept so that a read-modify-write loses nothing.
+// RawJson: JSON kept as text. UnknownFields: fields that a struct's table lacks, kept so that a read-modify-write loses nothing.
 #pragma once
 
 #include <cstring>
@@ -11,11 +11,11 @@
 
 namespace kube {
 
-// A JSON value as compact text (`RawExtension`, `FieldsV1` and schema defaults in Go). Empty text is absent.
-// kube/codec/json.h turns it into a Value or a typed object and back.
+// A JSON value as compact text (`RawExtension`, `FieldsV1` and schema defaults in Go). Empty text means absent. kube/codec/json.h converts
+// it to and from a Value or a typed object.
 //
-// 16 bytes. Decoders with an Interner keep a long text that is nearly equal to another one as that other text and what differs: the managed
-// fields of a pod name its address, and are 600 bytes that all pods have besides.
+// 16 bytes. Decoders with an Interner store a long text that nearly equals another one as a reference to that text and the difference. The
+// managed fields of a pod, for example, contain its address within 600 bytes that all pods share.
 class KUBE_EXPORT RawJson {
  public:
   static constexpr bool kMovesByBytes = true;
@@ -39,22 +39,22 @@ class KUBE_EXPORT RawJson {
   }
 
   bool empty() const { return raw_[15] == 0; }
-  // The whole text. Cost: nothing, or a copy where it is kept in parts.
+  // The whole text. Cost: nothing, or a copy if it is stored in parts.
   String text() const;
-  // The same without a String: put together in `scratch` where it has to be. Valid as long as both.
+  // The same without a String; assembled in `scratch` if necessary. Valid as long as both.
   std::string_view View(std::string& scratch) const;
 
-  // `text`, as what it has not in common with `base`: both begin and end with the same `prefix` and `suffix` bytes.
+  // Creates `text` as its difference from `base`. Both must begin with the same `prefix` bytes and end with the same `suffix` bytes.
   static RawJson Difference(const String& base, std::string_view text, std::size_t prefix, std::size_t suffix);
-  // The text that this one differs from; null where it is kept whole.
+  // The text that this one refers to; null if it is stored as a whole.
   const String* base() const;
-  // Bytes on the heap that belong to this one and its copies, without those of base().
+  // Heap bytes of this text and its copies, without those of base().
   std::size_t heap_bytes() const;
-  // True where both are the very same block on the heap.
+  // True if both refer to the same block on the heap.
   bool SharesWith(const RawJson& other) const {
     return raw_[15] > String::kInlineCapacity && std::memcmp(raw_, other.raw_, sizeof raw_) == 0;
   }
-  // True where nobody else holds that block.
+  // True if no other RawJson refers to that block.
   bool SoleOwner() const;
 
   friend KUBE_EXPORT bool operator==(const RawJson& a, const RawJson& b);
@@ -74,8 +74,8 @@ class KUBE_EXPORT RawJson {
   void Release() noexcept;
 };
 
-// The fields of one object that this build does not know. Filled and written back by the codecs; users may read or clear it.
-// One pointer wide; empty in nearly every object.
+// The fields of one object that this build does not know. The codecs fill it and write it back; programs may read or clear it. One pointer
+// wide; empty in nearly every object.
 class KUBE_EXPORT UnknownFields {
  public:
   static constexpr bool kMovesByBytes = true;
@@ -95,10 +95,11 @@ class KUBE_EXPORT UnknownFields {
   bool empty() const { return rep_ == nullptr; }
   void clear() { *this = UnknownFields(); }
 
-  // Members of a JSON object without the braces: `"a":1,"b":{}`. Came in by JSON or YAML.
+  // Members of a JSON object without the braces: `"a":1,"b":{}`. Decoded from JSON or YAML.
   std::string_view json() const;
-  // Protobuf fields, tag and payload, one after the other. Came in by protobuf.
+  // Concatenated protobuf fields with tag and payload. Decoded from protobuf.
   std::string_view protobuf() const;
+  // Set by the codecs.
   void set_json(std::string_view members);
   void set_protobuf(std::string_view fields);
 

@@ -1,10 +1,10 @@
-// The memory under List, Map and Box: reference-counted blocks. Not for users; the containers are.
+// The memory of List, Map and Box: reference-counted blocks. Not a public interface; use the containers.
 //
-// Lent blocks. A mutable reference (`auto& c = pod.spec.containers[0]`) may be written through at any time, also after a
-// copy of the object was made. So a block that has given one out is lent: it is never shared again, and a copy of its container gets
-// a block of its own, which is not lent. Where a lent block is, all blocks that it is inside of are lent, too: a reference into it went
-// through them, or it was moved into them (HoldsLent). Hence a block that is not lent contains no lent one. Settle clears the mark of
-// an object into which no mutable reference is left.
+// Lent blocks. A mutable reference (`auto& c = pod.spec.containers[0]`) may be used for writing at any time, even after the object was
+// copied. A block that has returned one is therefore lent: it is never shared again, and a copy of its container gets its own block, which
+// is not lent. All blocks that contain a lent block are lent, too, because a reference into it was obtained through them or it was moved
+// into them (HoldsLent). So a block that is not lent contains no lent one. Settle clears the mark of an object that has no mutable
+// references left.
 #pragma once
 
 #include <cstddef>
@@ -20,40 +20,40 @@
 
 namespace kube::internal {
 
-// Header of a List's or Map's block; the elements follow.
+// Header of the block of a List or Map; the elements follow.
 struct ArrayRep {
   RefCount refs;
   std::uint32_t size;
   std::uint32_t capacity;
-  std::uint32_t lent;  // 0 or 1; 1 only where refs is 1
+  std::uint32_t lent;  // 0 or 1; 1 only if refs is 1
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
 static_assert(sizeof(ArrayRep) == 16);
 
-// Header of a Box's block; the object follows.
+// Header of the block of a Box; the object follows.
 struct BoxRep {
   RefCount refs;
-  std::uint32_t lent;  // as ArrayRep's
+  std::uint32_t lent;  // as in ArrayRep
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
 static_assert(sizeof(BoxRep) == 8);
 
-// New blocks have one reference and zeroed (hence default) contents.
+// New blocks have one reference and zeroed contents, which are the default values.
 KUBE_EXPORT ArrayRep* NewArray(std::size_t capacity, std::size_t element_size);
 KUBE_EXPORT BoxRep* NewBox(std::size_t size);
 KUBE_EXPORT void FreeBlock(void* rep) noexcept;
 
-// Drops one reference; the last one destroys the elements, which are structs of `type`.
+// Drops one reference. The last one destroys the elements, which are structs of `type`.
 KUBE_EXPORT void ReleaseStructArray(ArrayRep* rep, const TypeInfo& type) noexcept;
 KUBE_EXPORT void ReleaseBox(BoxRep* rep, const TypeInfo& type) noexcept;
-// A private copy with room for `capacity` elements.
+// Returns a private copy with room for `capacity` elements.
 KUBE_EXPORT ArrayRep* CopyStructArray(ArrayRep* rep, std::size_t capacity, const TypeInfo& type);
 KUBE_EXPORT BoxRep* CopyBox(BoxRep* rep, const TypeInfo& type);
-// The block with one more owner, or a private copy of a lent one.
+// Returns the block with one more owner, or a private copy if it is lent.
 KUBE_EXPORT ArrayRep* ShareStructArray(ArrayRep* rep, const TypeInfo& type);
 KUBE_EXPORT BoxRep* ShareBox(BoxRep* rep, const TypeInfo& type);
 
-// Whether a block that the struct refers to is lent.
+// Whether the struct refers to a lent block.
 KUBE_EXPORT bool StructHoldsLent(const TypeInfo& type, const void* object);
 KUBE_EXPORT void SettleStruct(const TypeInfo& type, void* object);
 
@@ -68,7 +68,7 @@ bool HoldsLent(const T& value) {
     return false;
   }
 }
-// Promises that no mutable reference into `value` is left: copies share all of it.
+// Promises that no mutable references into `value` are left, so that copies share all of it.
 template <typename T>
 void Settle(T& value) {
   if constexpr (Described<T>) {
@@ -78,7 +78,7 @@ void Settle(T& value) {
   }
 }
 
-// For code that writes to `value` through references and keeps none of them: what was not lent before is not lent afterwards.
+// For code that writes to `value` through references and keeps none of them: if it was not lent before, it is not lent afterwards.
 template <typename T>
 class Unlent {
  public:
@@ -88,7 +88,7 @@ class Unlent {
   ~Unlent() {
     if (!lent_) Settle(value_);
   }
-  // Puts `part` somewhere into the value: a reference into it may live on.
+  // Marks that `part` is moved into the value; references into it may still exist.
   template <typename U>
   U&& Takes(U&& part) {
     lent_ = lent_ || HoldsLent(part);
@@ -100,7 +100,7 @@ class Unlent {
   bool lent_;
 };
 
-// The table of a List or Map that stands where a struct may: defined in kube/value/member_type.h.
+// The table of a List or Map in the place of a struct; defined in kube/value/member_type.h.
 template <typename Container, bool bytes = false>
 struct ContainerTable;
 template <typename T>
@@ -112,7 +112,7 @@ constexpr const TypeInfo& TableOf() {
   }
 }
 
-// Whether a T may be moved by copying its bytes, as growing blocks do. A type says so with `static constexpr bool kMovesByBytes = true`.
+// Whether a T may be moved by copying its bytes, as growing blocks do. Types declare it with `static constexpr bool kMovesByBytes = true`.
 template <typename T>
 constexpr bool MovesByBytes() {
   if constexpr (std::is_trivially_copyable_v<T> || Described<T>) {

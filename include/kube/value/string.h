@@ -1,9 +1,9 @@
-// String: the text type of API objects. 16 bytes; up to 15 characters live inside, longer text is shared and reference-counted.
+// String: the text type of API objects. 16 bytes; up to 15 characters are stored inline, longer text is shared and reference-counted.
 //
-// Copying never allocates. A String does not change in place: assign a new one instead. It converts to std::string_view, so it
-// goes wherever text is read. Embedded NUL bytes are allowed and nothing is NUL-terminated.
+// Copying never allocates. A String is immutable except by assignment. It converts to std::string_view. Embedded NUL bytes are allowed, and
+// the text is not NUL-terminated.
 //
-// Thread safety: as std::string (copies that share their text may be used and destroyed from different threads).
+// Thread safety: as std::string. Copies that share their text may be used and destroyed from different threads.
 #pragma once
 
 #include <compare>
@@ -17,9 +17,11 @@
 
 namespace kube {
 
+// An immutable, implicitly shared text.
 class KUBE_EXPORT String {
  public:
   static constexpr bool kMovesByBytes = true;
+  // The longest text that is stored inline.
   static constexpr std::size_t kInlineCapacity = 15;
 
   String() noexcept : raw_{} {}
@@ -52,6 +54,7 @@ class KUBE_EXPORT String {
   bool empty() const { return raw_[15] == 0; }
   const char* data() const { return shared() ? rep()->text() : reinterpret_cast<const char*>(raw_); }
   std::string_view view() const { return {data(), size()}; }
+  // A copy as std::string.
   std::string str() const { return std::string(view()); }
   operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor)
   const char* begin() const { return data(); }
@@ -66,11 +69,11 @@ class KUBE_EXPORT String {
     std::memcpy(other.raw_, tmp, 16);
   }
 
-  // True where both hold the very same shared text: what the shared-structure decoder promises, and a cheap test for equality.
+  // True if both refer to the same shared text in memory. Decoders with an Interner promise this; it is also a cheap equality test.
   bool SharesTextWith(const String& other) const { return shared() && other.shared() && rep() == other.rep(); }
-  // True where nobody else holds the shared text.
+  // True if no other String refers to the shared text.
   bool SoleOwner() const { return shared() && rep()->refs.IsOne(); }
-  // Bytes on the heap that this String refers to (and may share).
+  // Heap bytes that this String refers to and may share.
   std::size_t heap_bytes() const { return shared() ? sizeof(Rep) + shared_size() : 0; }
 
   friend bool operator==(const String& a, const String& b) {
@@ -83,7 +86,7 @@ class KUBE_EXPORT String {
   friend std::strong_ordering operator<=>(const String& a, const String& b) { return a.view() <=> b.view(); }
   friend std::strong_ordering operator<=>(const String& a, std::string_view b) { return a.view() <=> b; }
 
-  // Streams and googletest: a template, so that this header needs no stream header.
+  // For streams and googletest. It is a template, so that this header needs no stream header.
   template <typename Stream>
   requires requires(Stream& s) { s.setstate(s.badbit); }
   friend Stream& operator<<(Stream& stream, const String& s) {
@@ -98,8 +101,8 @@ class KUBE_EXPORT String {
   };
   static constexpr unsigned char kShared = 0xff;
 
-  // raw_[15] is the length of inline text, or kShared; shared: bytes 0-7 point at the Rep, bytes 8-11 are the size.
-  // Unused bytes are zero, so equal short texts are equal bytes, and all-zero bytes are the empty String.
+  // raw_[15] is the length of inline text, or kShared. If shared, bytes 0-7 point to the Rep and bytes 8-11 are the size. Unused bytes are
+  // zero, so equal short texts have equal bytes, and all-zero bytes are the empty String.
   alignas(8) unsigned char raw_[16];
 
   bool shared() const { return raw_[15] == kShared; }
@@ -121,7 +124,8 @@ class KUBE_EXPORT String {
       InitShared(text);
     }
   }
-  // Up to 15 bytes as a few overlapping moves of fixed size: decoders do this all day, and a call to memcpy costs more than the copy.
+  // Copies up to 15 bytes with a few overlapping fixed-size moves. Decoders do this constantly, and a call to memcpy costs more than the
+  // copy.
   static void CopyShort(unsigned char* to, const char* from, std::size_t n) {
     if (n >= 8) {
       std::memcpy(to, from, 8);

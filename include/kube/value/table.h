@@ -1,9 +1,9 @@
-// KUBE_TABLE, KUBE_FIELD, KUBE_DEFINE_TABLE, KUBE_DEFINE_KIND: the table of a struct of your own, checked by the compiler.
+// KUBE_TABLE, KUBE_FIELD, KUBE_DEFINE_TABLE, KUBE_DEFINE_KIND: define the table of a struct by hand, checked by the compiler.
 //
 //   struct CartItem {
 //     kube::String sku{};
 //     std::optional<std::int32_t> amount{};
-//     KUBE_TABLE(CartItem);                                     // unknown fields, kType and ==; last in the struct
+//     KUBE_TABLE(CartItem);                                     // unknown fields, kType and ==; the last member
 //   };
 //   struct Cart {
 //     kube::meta::v1::ObjectMeta metadata{};
@@ -16,10 +16,10 @@
 //   KUBE_DEFINE_KIND(Cart, (.group = "shop.example.com", .version = "v1", .kind = "Cart", .resource = "carts", .namespaced = true),
 //                    KUBE_FIELD(Cart, metadata), KUBE_FIELD(Cart, items));
 //
-// Members start out as zero, false or empty: `= 5` is no default of the API, and an absent Box would not have it. Defaults are the server's
-// matter. Kind, shape and place of a field follow from its C++ type. The table names the
-// members in the order of the struct. A member that it forgets or names twice, and a type that a field cannot have, are errors of the
-// compiler. JSON names are the members' in lowerCamel ("runAsUser" for run_as_user, "namespace" for namespace_), or what `.json` says.
+// Members must start out as zero, false or empty. `= 5` is not a default of the API, and would not apply to an absent Box; defaults are set
+// by the server. Kind, shape and offset of a field follow from its C++ type. The table lists the members in the order of the struct.
+// Missing or duplicate members and unsupported types are compile errors. JSON names are the member names in lowerCamel ("runAsUser" for
+// run_as_user, "namespace" for namespace_) unless `.json` is set.
 #pragma once
 
 #include <array>
@@ -33,12 +33,13 @@
 
 namespace kube {
 
-// What a field's C++ type does not say.
+// Properties of a field that its C++ type does not express.
 struct FieldOptions {
-  std::string_view json{};  // empty: the member's name in lowerCamel
+  std::string_view json{};  // empty: the member name in lowerCamel
   bool required = false;    // written even if it is empty
-  bool bytes = false;       // Strings in it hold binary data: base64 in JSON
-  bool inlined = false;     // a struct whose fields stand in this one's JSON object
+  bool bytes = false;       // its Strings hold binary data: base64 in JSON
+  bool inlined = false;     // a struct whose fields are part of the outer JSON object
+  // For patches, apply and schemas; null: none.
   const FieldExtra* extra = nullptr;
 };
 
@@ -78,13 +79,13 @@ struct LowerCamel {
   static constexpr std::string_view view() { return {kText.text, kText.size}; }
 };
 
-// A field with what the compiler knows of its member.
+// A field with the layout of its member.
 struct Column {
   FieldInfo info{};
-  std::size_t end = 0;  // of the member
+  std::size_t end = 0;  // end offset of the member
   std::size_t alignment = 1;
 };
-// Keeps the member's type.
+// A Column that keeps the member's type.
 template <typename Member>
 struct ColumnOf {
   Column column{};
@@ -112,18 +113,18 @@ constexpr ColumnOf<Member> MakeNamedColumn(std::size_t offset, FieldOptions opti
   return {MakeColumn(kMember<Member>, offset, options)};
 }
 
-// Whether a member at `offset` can stand right behind one that ends at `end`.
+// Whether a member at `offset` directly follows one that ends at `end`.
 constexpr bool Follows(std::size_t end, std::size_t offset, std::size_t alignment) {
   return (end + alignment - 1) / alignment * alignment == offset;
 }
 
-// Whether a struct has just these members and its unknown fields. Offsets alone do not show a member that lies where padding could be.
+// Whether a struct has exactly these members and its unknown fields. Offsets alone do not reveal a member that fits into padding.
 template <typename Struct, typename... Members>
 inline constexpr bool kHasJust = requires {
   Struct{std::declval<Members>()..., std::declval<UnknownFields>()};
 };
 
-// What can be wrong with a table.
+// The errors in a table.
 enum class TableFlaw : std::uint8_t { kNone, kOrder, kForgotten, kNotLast, kName, kInlined };
 
 // An array that may have no elements.
@@ -171,6 +172,7 @@ constexpr TableFlaw FlawOf(std::size_t end, const ColumnOf<Members>&... columns)
 }  // namespace internal
 }  // namespace kube
 
+// Makes a struct usable as an API type. Must be its last member.
 #define KUBE_TABLE(Struct)                                                                                                              \
   ::kube::UnknownFields unknown_fields{};                                                                                               \
   static const ::kube::TypeInfo kType;                                                                                                  \
@@ -180,6 +182,7 @@ constexpr TableFlaw FlawOf(std::size_t end, const ColumnOf<Members>&... columns)
   }                                                                                                                                     \
   static_assert(true, "for the semicolon")
 
+// A field in a table: struct, member, and optional FieldOptions.
 #define KUBE_FIELD(Struct, member, ...) \
   ::kube::internal::MakeNamedColumn<decltype(Struct::member), #member>(offsetof(Struct, member), ::kube::FieldOptions{__VA_ARGS__})
 
@@ -208,12 +211,13 @@ constexpr TableFlaw FlawOf(std::size_t end, const ColumnOf<Members>&... columns)
   static constexpr auto kKubeFieldsOf##Struct = ::kube::internal::FieldsOf(__VA_ARGS__);             \
   KUBE_INTERNAL_TYPE(Struct, table_name, kind_pointer, kKubeFieldsOf##Struct.kCount)
 
-// Structs with std::optional members are not of standard layout; both compilers give their offsets all the same.
+// Structs with std::optional members are not standard-layout, but both compilers compute their offsets.
 #define KUBE_INTERNAL_OFFSETS_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")
 #define KUBE_INTERNAL_OFFSETS_END _Pragma("GCC diagnostic pop") static_assert(true, "for the semicolon")
 #define KUBE_INTERNAL_KIND(Struct, kind_info) \
   static constexpr ::kube::KindInfo kKubeKindOf##Struct { KUBE_INTERNAL_UNWRAP kind_info }
 
+// Define the table of a struct, and of a kind that a server serves. Use them in one source file, in the struct's namespace.
 #define KUBE_DEFINE_TABLE(Struct, table_name, ...)                             \
   KUBE_INTERNAL_OFFSETS_BEGIN                                                  \
   KUBE_INTERNAL_TABLE(Struct, table_name, nullptr __VA_OPT__(, ) __VA_ARGS__); \

@@ -1,4 +1,4 @@
-// Time, MicroTime, Duration: points in time and spans of time in API objects.
+// Time, MicroTime, Duration: times and durations in API objects.
 //
 //   Time        whole seconds, UTC: `2006-01-02T15:04:05Z` (creationTimestamp and most others)
 //   MicroTime   microseconds, UTC: `2006-01-02T15:04:05.000000Z` (leases, events)
@@ -7,9 +7,9 @@
 //   pod.metadata.creation_timestamp = Time::Now();
 //   if (Time::Now() - lease_start > Duration(std::chrono::minutes(5))) ...
 //
-// They are made from std::chrono's types; kube/value/chrono.h goes the other way.
-// All-zero bytes are the default: the unset time (0001-01-01T00:00:00Z, Go's zero time) and the duration of 0.
-// For clocks and timers use kube/base/clock.h; these types are data. Thread safety: as int.
+// They convert from std::chrono types; kube/value/chrono.h converts back. All-zero bytes are the default: the unset time
+// (0001-01-01T00:00:00Z, Go's zero time) and a duration of 0. These types are data; for clocks and timers use kube/base/clock.h.
+// Thread safety: as int.
 #pragma once
 
 #include <compare>
@@ -49,8 +49,8 @@ constexpr std::int64_t MulSaturated(std::int64_t a, std::int64_t b) {
 constexpr std::int64_t FloorDiv(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 constexpr std::int64_t FloorMod(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
-// A std::chrono::duration that has a whole number of nanoseconds, and a point of std::chrono::system_clock. Said as concepts, so that
-// <chrono> is compiled only where a program uses it.
+// A std::chrono::duration with a whole number of nanoseconds, and a time point of std::chrono::system_clock. Expressed as concepts, so that
+// <chrono> is compiled only in programs that use it.
 template <typename D>
 concept ChronoDuration = std::is_integral_v<typename D::rep> && std::nano::den % D::period::den == 0 && requires(const D& d) {
   d.count();
@@ -65,9 +65,10 @@ template <typename T>
 concept TimeOrDuration = std::is_same_v<T, Time> || std::is_same_v<T, MicroTime> || std::is_same_v<T, Duration>;
 }  // namespace internal
 
-// A span of time, at most about 292 years. What does not fit is bounded, never wrapped.
+// A duration of at most about 292 years. Values beyond that saturate and never wrap.
 class KUBE_EXPORT Duration {
  public:
+  // Maximum size of the text.
   static constexpr std::size_t kMaxTextSize = 32;
 
   constexpr Duration() noexcept = default;
@@ -80,15 +81,17 @@ class KUBE_EXPORT Duration {
     return d;
   }
 
-  // Reads what Go's time.ParseDuration reads: "1h30m", "-1.5s", "2us". Errors: kDecode, naming the text.
+  // Parses what Go's time.ParseDuration accepts: "1h30m", "-1.5s", "2us". Errors: kDecode, naming the text.
   static Result<Duration> Parse(std::string_view text);
 
+  // The whole duration in this unit.
   constexpr std::int64_t nanoseconds() const { return nanoseconds_; }
   constexpr double seconds() const { return static_cast<double>(nanoseconds_) / 1e9; }
   constexpr bool IsZero() const { return nanoseconds_ == 0; }
 
-  // As Go writes it: "1h30m0s", "1.5s", "0s"; microseconds with the micro sign. At most kMaxTextSize bytes.
+  // Go's format: "1h30m0s", "1.5s", "0s"; microseconds with the micro sign. At most kMaxTextSize bytes.
   std::string ToString() const;
+  // Writes the text to `buffer`, which has kMaxTextSize bytes. Returns its size.
   std::size_t Format(char* buffer) const;
 
   friend constexpr bool operator==(Duration, Duration) = default;
@@ -104,30 +107,34 @@ class KUBE_EXPORT Duration {
   std::int64_t nanoseconds_ = 0;
 };
 
-// A point in time with a resolution of one second, always UTC.
+// A time with a resolution of one second, always UTC.
 class KUBE_EXPORT Time {
  public:
+  // Maximum size of the text.
   static constexpr std::size_t kMaxTextSize = 40;
 
   constexpr Time() noexcept = default;
   template <internal::SystemTimePoint<std::ratio<1>> P>
   Time(P t) noexcept : Time(FromUnix(t.time_since_epoch().count())) {}  // NOLINT(google-explicit-constructor)
+  // Seconds since 1970.
   static constexpr Time FromUnix(std::int64_t seconds) {
     Time t;
     t.seconds_ = internal::AddSaturated(seconds, internal::kYearOneToUnixSeconds);
     return t;
   }
-  // The time of the system's clock. Code that is tested asks a kube::Clock instead.
+  // The current time of the system. Testable code uses a kube::Clock instead.
   static Time Now();
 
-  // Reads what Go's time.Parse(time.RFC3339) reads; fractions of a second are dropped. Errors: kDecode, naming the text.
+  // Parses what Go's time.Parse(time.RFC3339) accepts and drops fractions of a second. Errors: kDecode, naming the text.
   static Result<Time> Parse(std::string_view text);
 
+  // Whether the time is unset.
   constexpr bool IsZero() const { return seconds_ == 0; }
   constexpr std::int64_t unix_seconds() const { return internal::SubSaturated(seconds_, internal::kYearOneToUnixSeconds); }
 
   // "2006-01-02T15:04:05Z". Years beyond 9999 have more digits, years before 0 a sign. At most kMaxTextSize bytes.
   std::string ToString() const;
+  // Writes the text to `buffer`, which has kMaxTextSize bytes. Returns its size.
   std::size_t Format(char* buffer) const;
 
   friend constexpr bool operator==(Time, Time) = default;
@@ -135,7 +142,7 @@ class KUBE_EXPORT Time {
   friend constexpr Duration operator-(Time a, Time b) {
     return Duration::FromNanoseconds(internal::MulSaturated(internal::SubSaturated(a.seconds_, b.seconds_), 1'000'000'000));
   }
-  // To the second; a fraction in the Duration is dropped towards the past.
+  // Adds whole seconds; a fraction of the Duration is rounded down.
   friend constexpr Time operator+(Time t, Duration d) {
     t.seconds_ = internal::AddSaturated(t.seconds_, internal::FloorDiv(d.nanoseconds(), 1'000'000'000));
     return t;
@@ -145,9 +152,10 @@ class KUBE_EXPORT Time {
   std::int64_t seconds_ = 0;  // since 0001-01-01T00:00:00Z
 };
 
-// A point in time with a resolution of one microsecond, always UTC; within 292,000 years of year 1.
+// A time with a resolution of one microsecond, always UTC; within 292,000 years of year 1.
 class KUBE_EXPORT MicroTime {
  public:
+  // Maximum size of the text.
   static constexpr std::size_t kMaxTextSize = 40;
 
   constexpr MicroTime() noexcept = default;
@@ -155,31 +163,35 @@ class KUBE_EXPORT MicroTime {
   MicroTime(P t) noexcept  // NOLINT(google-explicit-constructor)
       : MicroTime(FromUnixMicros(t.time_since_epoch().count())) {}
   explicit constexpr MicroTime(Time t) noexcept : MicroTime(FromUnix(t.unix_seconds(), 0)) {}
-  // Nanoseconds below a microsecond are dropped towards the past.
+  // Seconds and nanoseconds since 1970, rounded down to microseconds.
   static constexpr MicroTime FromUnix(std::int64_t seconds, std::int32_t nanoseconds) {
     std::int64_t since_year_one = internal::AddSaturated(seconds, internal::kYearOneToUnixSeconds);
     MicroTime t;
     t.microseconds_ = internal::AddSaturated(internal::MulSaturated(since_year_one, 1'000'000), internal::FloorDiv(nanoseconds, 1000));
     return t;
   }
+  // Microseconds since 1970.
   static constexpr MicroTime FromUnixMicros(std::int64_t microseconds) {
     MicroTime t;
     t.microseconds_ = internal::AddSaturated(microseconds, internal::kYearOneToUnixSeconds * 1'000'000);
     return t;
   }
+  // The current time of the system.
   static MicroTime Now();
 
-  // Reads RFC 3339 with exactly six digits of a second's fraction, as Go does. Errors: kDecode, naming the text.
+  // Parses RFC 3339 with exactly six fractional digits, as Go does. Errors: kDecode, naming the text.
   static Result<MicroTime> Parse(std::string_view text);
 
+  // Whether the time is unset.
   constexpr bool IsZero() const { return microseconds_ == 0; }
   constexpr std::int64_t unix_micros() const { return internal::SubSaturated(microseconds_, internal::kYearOneToUnixSeconds * 1'000'000); }
-  // Whole seconds since 1970 (towards the past), and the nanoseconds that are left.
+  // Whole seconds since 1970 (rounded down), and the remaining nanoseconds.
   constexpr std::int64_t unix_seconds() const { return internal::FloorDiv(microseconds_, 1'000'000) - internal::kYearOneToUnixSeconds; }
   constexpr std::int32_t nanoseconds() const { return static_cast<std::int32_t>(internal::FloorMod(microseconds_, 1'000'000)) * 1000; }
 
   // "2006-01-02T15:04:05.000000Z". At most kMaxTextSize bytes.
   std::string ToString() const;
+  // Writes the text to `buffer`, which has kMaxTextSize bytes. Returns its size.
   std::size_t Format(char* buffer) const;
 
   friend constexpr bool operator==(MicroTime, MicroTime) = default;
@@ -198,7 +210,7 @@ class KUBE_EXPORT MicroTime {
 
 static_assert(sizeof(Duration) == 8 && sizeof(Time) == 8 && sizeof(MicroTime) == 8);
 
-// Streams and googletest: a template, so that this header needs no stream header.
+// For streams and googletest. It is a template, so that this header needs no stream header.
 template <typename Stream, internal::TimeOrDuration T>
 requires requires(Stream& s) { s.setstate(s.badbit); }
 Stream& operator<<(Stream& stream, const T& t) {

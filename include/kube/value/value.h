@@ -1,10 +1,10 @@
-// Value: any JSON value. What a DynamicObject holds, and what patches work on.
+// Value: any JSON value, as in DynamicObject and in patches.
 //
 //   Value v = Value::Object();
-//   v["spec"]["replicas"] = 3;                    // makes what is missing
-//   std::int64_t n = std::as_const(v)["spec"]["replicas"].int_value();   // reads a null Value where it is missing
+//   v["spec"]["replicas"] = 3;                    // creates missing members
+//   std::int64_t n = std::as_const(v)["spec"]["replicas"].int_value();   // reads a null Value if missing
 //
-// Implicitly shared: copying costs at most one atomic increment, however large the value; writing to a copy leaves the original alone.
+// Implicitly shared: copying costs at most one atomic increment, however large the value; writing to a copy does not change the original.
 // Integers that fit are int64, all other numbers double, as in Go's unstructured objects.
 // Thread safety: as std::string.
 #pragma once
@@ -19,9 +19,11 @@
 
 namespace kube {
 
+// A JSON value.
 class KUBE_EXPORT Value {
  public:
   static constexpr bool kMovesByBytes = true;
+  // The type of the value.
   enum class Kind : std::uint8_t { kNull, kBool, kInt, kDouble, kString, kList, kObject };
 
   Value() noexcept : payload_{}, kind_(Kind::kNull) {}
@@ -35,12 +37,13 @@ class KUBE_EXPORT Value {
   Value(const char* s) : Value(String(s)) {}                                                  // NOLINT(google-explicit-constructor)
   Value(List<Value> items) noexcept : Value() { Store(Kind::kList, std::move(items)); }       // NOLINT(google-explicit-constructor)
   Value(Map<Value> members) noexcept : Value() { Store(Kind::kObject, std::move(members)); }  // NOLINT(google-explicit-constructor)
+  // Create an object and an array.
   static Value Object(std::initializer_list<MapEntry<Value>> members = {}) { return Value(Map<Value>(members)); }
   static Value Array(std::initializer_list<Value> items = {}) { return Value(List<Value>(items)); }
 
   Value(const Value& other);
   Value(Value&& other) noexcept;
-  // By value: `v["child"] = v` copies v before it writes, so a Value never comes to hold itself.
+  // Takes its argument by value: `v["child"] = v` copies v before it writes, so a Value never contains itself.
   Value& operator=(Value other) noexcept;
   ~Value() {
     if (kind_ >= Kind::kString) Destroy();
@@ -55,34 +58,34 @@ class KUBE_EXPORT Value {
   bool is_string() const { return kind_ == Kind::kString; }
   bool is_list() const { return kind_ == Kind::kList; }
   bool is_object() const { return kind_ == Kind::kObject; }
-  // "null", "bool", "integer", "number", "string", "list", "object": for messages.
+  // "null", "bool", "integer", "number", "string", "list" or "object", for messages.
   std::string_view kind_name() const;
 
-  // What it holds; the default of that type where it holds something else.
+  // The contents; the default of the requested type if it holds another one.
   bool bool_value() const { return is_bool() && *As<bool>(); }
-  std::int64_t int_value() const;  // a double is cut to its integer where that fits
+  std::int64_t int_value() const;  // a double is truncated if the result fits
   double double_value() const;     // an integer is converted
   const String& string_value() const { return is_string() ? *As<String>() : internal::DefaultValue<String>(); }
   const List<Value>& list() const { return is_list() ? *As<List<Value>>() : internal::DefaultValue<List<Value>>(); }
   const Map<Value>& object() const { return is_object() ? *As<Map<Value>>() : internal::DefaultValue<Map<Value>>(); }
 
-  // For writing. A Value of another kind becomes an empty list or object first.
+  // The contents for writing. A Value of another kind first becomes an empty list or object.
   List<Value>& MutableList();
   Map<Value>& MutableObject();
 
-  // A member of an object; null pointer where there is none, or where this is no object.
+  // A member of an object; null if it does not exist or this is not an object.
   const Value* Find(std::string_view key) const { return is_object() ? object().Find(key) : nullptr; }
-  // A member of an object for reading; a null Value where there is none.
+  // A member of an object for reading; a null Value if it does not exist.
   const Value& operator[](std::string_view key) const {
     const Value* found = Find(key);
     return found != nullptr ? *found : internal::DefaultValue<Value>();
   }
   const Value& operator[](const char* key) const { return (*this)[std::string_view(key)]; }
-  // A member of an object for writing; made where it is missing.
+  // A member of an object for writing; created if missing.
   Value& operator[](std::string_view key) { return MutableObject()[key]; }
   Value& operator[](const char* key) { return MutableObject()[key]; }
 
-  // For the engines: see shared.h.
+  // For the implementation; see shared.h.
   bool HoldsLent() const { return list().HoldsLent() || object().HoldsLent(); }
   void Settle() {
     if (HoldsLent()) is_list() ? As<List<Value>>()->Settle() : As<Map<Value>>()->Settle();
