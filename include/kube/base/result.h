@@ -27,12 +27,12 @@ namespace kube {
 template <typename T>
 class Result;
 
-namespace internal {
-
 // What a Result<T> can be made from: everything that converts to T, except an Error or another Result<T>.
 template <typename U, typename T>
 concept ResultSource =
     !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, Result<T>> && std::is_convertible_v<U&&, T>;
+
+namespace internal {
 
 // What f(args...) gives, in a Result.
 template <typename F, typename... Args>
@@ -53,8 +53,8 @@ class [[nodiscard]] Result {
   using value_type = T;
 
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
-  template <internal::ResultSource<T> U = T>  // the concept leaves copying and moving to their own constructors
-  Result(U&& value)                           // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+  template <ResultSource<T> U = T>  // the concept leaves copying and moving to their own constructors
+  Result(U&& value)                 // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : state_(std::in_place_index<0>, std::forward<U>(value)) {}
 
   bool ok() const { return state_.index() == 0; }
@@ -111,12 +111,12 @@ class [[nodiscard]] Result {
   }
   // f(value) in a Result; f may return nothing.
   template <typename F>
-  auto transform(F&& f) const& -> decltype(internal::ResultOf(std::forward<F>(f), std::declval<const T&>())) {
+  auto transform(F&& f) const& -> Result<std::remove_cvref_t<std::invoke_result_t<F, const T&>>> {
     if (!ok()) return error();
     return internal::ResultOf(std::forward<F>(f), **this);
   }
   template <typename F>
-  auto transform(F&& f) && -> decltype(internal::ResultOf(std::forward<F>(f), std::declval<T&&>())) {
+  auto transform(F&& f) && -> Result<std::remove_cvref_t<std::invoke_result_t<F, T&&>>> {
     if (!ok()) return error();
     return internal::ResultOf(std::forward<F>(f), Moved());
   }
@@ -163,7 +163,7 @@ class [[nodiscard]] Result<void> {
     return std::forward<F>(f)();
   }
   template <typename F>
-  auto transform(F&& f) const -> decltype(internal::ResultOf(std::forward<F>(f))) {
+  auto transform(F&& f) const -> Result<std::remove_cvref_t<std::invoke_result_t<F>>> {
     if (!ok()) return error();
     return internal::ResultOf(std::forward<F>(f));
   }

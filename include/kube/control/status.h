@@ -45,12 +45,16 @@ struct StatusWriterOptions {
   std::shared_ptr<Clock> clock{};  // of conditions; null: that of the CachedClient, or the machine's
 };
 
-namespace internal {
-
+// Kinds whose status has conditions of the standard type.
 template <typename T>
 concept HasConditions = requires(T& object) {
   { object.status.conditions } -> std::same_as<List<meta::v1::Condition>&>;
 };
+// What StatusWriter can set conditions of.
+template <typename T>
+concept TakesConditions = HasConditions<T> || std::same_as<T, DynamicObject>;
+
+namespace internal {
 
 // SetStatusCondition, but the time of a condition whose status is as it was in `before` is that one.
 KUBE_EXPORT bool SetConditionSince(const List<meta::v1::Condition>& before, List<meta::v1::Condition>& conditions,
@@ -68,9 +72,6 @@ bool EditConditions(const DynamicObject& before, DynamicObject& object, const Ed
   List<meta::v1::Condition> conditions = ConditionsOf(object);
   return edit(ConditionsOf(before), conditions) && SetConditions(object, conditions).ok();
 }
-template <typename T>
-concept TakesConditions = HasConditions<T> || std::same_as<T, DynamicObject>;
-
 // StatusWriter::Write if something changed. Both objects have `target.type`, and are what the server has if it returns true.
 KUBE_EXPORT Result<bool> WriteStatus(const Context& ctx, const ClientCore& core, const ResourceTarget& target,
                                      const StatusWriterOptions& options, bool (*same_status)(const void*, const void*), void* before,
@@ -104,7 +105,7 @@ class StatusWriter {
 
   // Adds it or brings it up to date; returns whether the status is another one than before the call. Kinds that have condition structs of
   // their own (Deployment, Pod) have to be written by status(). `at` is the time of a transition; none: now, by the clock of the options.
-  bool SetCondition(meta::v1::Condition condition, std::optional<Time> at = {}) requires internal::TakesConditions<T> {
+  bool SetCondition(meta::v1::Condition condition, std::optional<Time> at = {}) requires TakesConditions<T> {
     const Time now = at ? *at : internal::NowOf(options_);
     if (condition.observed_generation == 0) condition.observed_generation = MetadataOf(object_).generation;
     return internal::EditConditions(before_, object_, [&](const List<meta::v1::Condition>& before, List<meta::v1::Condition>& conditions) {
@@ -112,7 +113,7 @@ class StatusWriter {
     });
   }
   // Returns whether there was one.
-  bool RemoveCondition(std::string_view type) requires internal::TakesConditions<T> {
+  bool RemoveCondition(std::string_view type) requires TakesConditions<T> {
     return internal::EditConditions(
         before_, object_, [&](const auto&, List<meta::v1::Condition>& conditions) { return RemoveStatusCondition(conditions, type); });
   }
