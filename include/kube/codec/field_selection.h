@@ -33,8 +33,9 @@
 namespace kube {
 
 namespace internal {
+struct SelectionAccess;
 struct SelectionNode;
-}
+}  // namespace internal
 
 class KUBE_EXPORT FieldSelection {
  public:
@@ -62,9 +63,8 @@ class KUBE_EXPORT FieldSelection {
   std::string ToString() const;
   friend bool operator==(const FieldSelection& a, const FieldSelection& b) { return a.root_ == b.root_ || a.ToString() == b.ToString(); }
 
-  const internal::SelectionNode* root() const { return root_.get(); }  // for the decoders; null: everything
-
  private:
+  friend struct internal::SelectionAccess;
   std::shared_ptr<const internal::SelectionNode> root_;
   explicit FieldSelection(std::shared_ptr<const internal::SelectionNode> root) : root_(std::move(root)) {}
 };

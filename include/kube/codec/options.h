@@ -7,9 +7,7 @@ namespace kube {
 
 class FieldSelection;
 class Interner;
-namespace internal {
 class Predecessors;
-}
 
 struct DecodeOptions {
   // Unknown and duplicate fields are errors that name each path, as the API server's fieldValidation=Strict has it.
@@ -22,7 +20,7 @@ struct DecodeOptions {
   // Which fields are decoded (kube/codec/field_selection.h); null: all. What is left out is skipped, whatever `strict` says.
   const FieldSelection* fields = nullptr;
   // Where earlier versions of the object are (kube/codec/predecessors.h). For caches of this library, which pass it in.
-  internal::Predecessors* predecessors = nullptr;
+  Predecessors* predecessors = nullptr;
 };
 
 // How deep JSON, YAML and recursive protobuf messages may nest.

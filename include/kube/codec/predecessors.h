@@ -14,10 +14,8 @@
 #include "kube/base/export.h"
 
 namespace kube {
-struct TypeInfo;
-}
 
-namespace kube::internal {
+struct TypeInfo;
 
 // Of the bytes of fields 2 and 3, which are spec and status nearly everywhere. 0 is for what is not known, and fits no bytes.
 using PartHashes = std::array<std::uint64_t, 2>;
@@ -38,4 +36,4 @@ class KUBE_EXPORT Predecessors {
   const TypeInfo* type_;
 };
 
-}  // namespace kube::internal
+}  // namespace kube
