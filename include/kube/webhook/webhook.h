@@ -57,6 +57,7 @@ struct WebhookPlan {
 };
 KUBE_EXPORT WebhookSpec MakeWebhookSpec(const WebhookPlan& plan);
 KUBE_EXPORT WebhookPlan NewWebhookPlan(std::string name, const Gvr& gvr, const Gvk& kind, bool built_in, const TypeInfo* type);
+struct WebhookAccess;
 
 // Calls `f` without the leading arguments that it does not take.
 template <typename F, typename... Objects>
@@ -91,8 +92,6 @@ Admission CallAdmission(const F& f, const Context& ctx, const AdmissionRequest& 
 template <typename T>
 class WebhookBuilder {
  public:
-  explicit WebhookBuilder(internal::WebhookPlan plan) : plan_(std::move(plan)) {}
-
   // Changes the object before it is checked and stored: f(const AdmissionRequest&, T& object). Not called for DELETE.
   template <typename F>
   WebhookBuilder& Default(F f, AdmissionOperation on = AdmissionOperation::kCreate | AdmissionOperation::kUpdate) {
@@ -186,17 +185,29 @@ class WebhookBuilder {
   operator WebhookSpec() const { return Build(); }  // NOLINT(google-explicit-constructor)
 
  private:
+  friend struct internal::WebhookAccess;
+  explicit WebhookBuilder(internal::WebhookPlan plan) : plan_(std::move(plan)) {}
   internal::WebhookPlan plan_;
 };
+
+namespace internal {
+struct WebhookAccess {
+  template <typename T>
+  static WebhookBuilder<T> Make(WebhookPlan plan) {
+    return WebhookBuilder<T>(std::move(plan));
+  }
+};
+}  // namespace internal
 
 // `name` is the webhook's name in the configurations, a domain of at least three parts. It shows in every denial.
 template <Described T>
 WebhookBuilder<T> WebhookFor(std::string name) {
-  return WebhookBuilder<T>(internal::NewWebhookPlan(std::move(name), GvrOf<T>(), GvkOf<T>(), KindOf<T>().built_in, &T::kType));
+  return internal::WebhookAccess::Make<T>(
+      internal::NewWebhookPlan(std::move(name), GvrOf<T>(), GvkOf<T>(), KindOf<T>().built_in, &T::kType));
 }
 // For a kind that has no C++ type.
 inline WebhookBuilder<DynamicObject> WebhookFor(std::string name, const DynamicKind& kind) {
-  return WebhookBuilder<DynamicObject>(
+  return internal::WebhookAccess::Make<DynamicObject>(
       internal::NewWebhookPlan(std::move(name), kind.gvr, {kind.gvr.group, kind.gvr.version, kind.kind}, false, nullptr));
 }
 
