@@ -101,7 +101,7 @@ class InformerFixture : public ::testing::Test {
   ~InformerFixture() override { cancel_.Cancel(); }
 
   SharedInformer<Pod> Make(InformerOptions options = {}) {
-    return SharedInformer<Pod>(std::make_shared<InformerHandle>(
+    return InformerAccess::Make<Pod>(std::make_shared<InformerHandle>(
         std::make_shared<InformerCore>(source_, ObjectForm::Of<Pod>(), Gvr{"", "v1", "pods"}, std::move(options), nullptr)));
   }
   // The first list, as a stream, and the stream that goes on.

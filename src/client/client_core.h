@@ -12,7 +12,7 @@
 #include "kube/transport/http_transport.h"
 #include "kube/transport/transport.h"
 
-namespace kube::internal {
+namespace kube {
 
 // Thread safety: immutable once made, except protobuf_refusals, which is safe by itself.
 class ClientCore {
@@ -23,10 +23,10 @@ class ClientCore {
   std::shared_ptr<Transport> transport;       // with all decorators
   std::shared_ptr<Clock> clock;
   std::shared_ptr<RateLimiter> discovery_limiter;  // with a burst of 300; null: as all others
-  mutable ProtobufRefusals protobuf_refusals;
+  mutable internal::ProtobufRefusals protobuf_refusals;
 
   // Sends, and turns answers that are no success into errors. `what` is put before errors: "get pods default/web".
   Result<HttpResponse> Send(const Context& ctx, HttpRequest request, const std::string& what) const;
 };
 
-}  // namespace kube::internal
+}  // namespace kube

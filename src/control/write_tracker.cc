@@ -7,7 +7,16 @@
 #include "kube/meta/selector.h"
 #include "kube/queue/work_queue_base.h"
 
-namespace kube::internal {
+namespace kube {
+
+using internal::Awaited;
+using internal::CombineHash;
+using internal::HashTexts;
+using internal::InformerCore;
+using internal::InformerHandle;
+using internal::NextStamp;
+using internal::VersionNumber;
+
 namespace {
 
 constexpr std::string_view kWaits = "kubexx_read_your_writes_waits_total";
@@ -399,4 +408,4 @@ void WriteTracker::Observe(const Record& record, Clock::Duration waited) const {
                             std::chrono::duration<double>(waited).count());
 }
 
-}  // namespace kube::internal
+}  // namespace kube

@@ -116,6 +116,8 @@ std::vector<Ptr<T>> CastAll(std::vector<ObjectRef> refs) {
   return out;
 }
 
+struct IndexerAccess;
+
 }  // namespace internal
 
 // A handle: copies share one store.
@@ -123,7 +125,6 @@ template <ObjectType T>
 class Indexer {
  public:
   Indexer() : store_(std::make_shared<internal::Store>(internal::ObjectForm::Of<T>())) {}
-  explicit Indexer(std::shared_ptr<internal::Store> store) : store_(std::move(store)) {}
 
   // Null where there is none. Of an object whose newest version cannot be decoded, the last one that could.
   Ptr<T> Get(const ObjectKey& key) const { return std::static_pointer_cast<const T>(store_->Get(key.ns.view(), key.name.view())); }
@@ -156,6 +157,8 @@ class Indexer {
   std::string resource_version() const { return store_->resource_version(); }
   // Walks all objects: for debug pages and metrics, not for every second.
   CacheStats Stats() const { return store_->Stats(); }
+  // Up to `most` of the objects whose newest version cannot be decoded; a cache knows at most a thousand.
+  std::vector<UndecodableObject> Undecodable(std::size_t most) const { return store_->FirstUndecodable(most); }
 
   // An object is found under each value that the function gives. At any time: objects that are there are indexed at once.
   // Errors: kInvalid where the name is taken; nothing is changed then.
@@ -180,10 +183,25 @@ class Indexer {
     (void)store_->Replace({objects.begin(), objects.end()}, resource_version);
   }
 
-  const std::shared_ptr<internal::Store>& store() const { return store_; }
-
  private:
+  friend struct internal::IndexerAccess;
+  explicit Indexer(std::shared_ptr<internal::Store> store) : store_(std::move(store)) {}
   std::shared_ptr<internal::Store> store_;
 };
+
+namespace internal {
+
+struct IndexerAccess {
+  template <ObjectType T>
+  static Indexer<T> Make(std::shared_ptr<Store> store) {
+    return Indexer<T>(std::move(store));
+  }
+  template <ObjectType T>
+  static std::shared_ptr<Store> StoreOf(const Indexer<T>& indexer) {
+    return indexer.store_;
+  }
+};
+
+}  // namespace internal
 
 }  // namespace kube

@@ -28,6 +28,7 @@
 namespace kube {
 
 class MetricsSink;
+class WriteTracker;
 
 struct InformerFactoryOptions {
   std::chrono::nanoseconds resync{};
@@ -93,7 +94,7 @@ class KUBE_EXPORT InformerFactory {
 
   // For kube/control: any of the above.
   template <ObjectType T>
-  SharedInformer<T> ForTarget(internal::ResourceTarget target, InformerOptions options) {
+  SharedInformer<T> ForTarget(ResourceTarget target, InformerOptions options) {
     if (target.namespaced == false) options.ns.clear();
     return SharedInformer<T>(Find(internal::ObjectForm::Of<T>(), std::move(target), std::move(options)));
   }
@@ -112,15 +113,15 @@ class KUBE_EXPORT InformerFactory {
   // For kube/control: a handle to the same informers that may outlive this object; destroying it shuts nothing down.
   std::shared_ptr<InformerFactory> View();
   bool shut_down() const;
-  // For kube/control: the informers of a resource that are there, in any version; of one form, or of all of them.
-  std::vector<std::shared_ptr<internal::InformerHandle>> Existing(const GroupResource& resource,
-                                                                  const internal::ObjectForm* form = nullptr) const;
 
  private:
   friend class internal::CachedClientCore;
+  friend class WriteTracker;
   class Impl;
-  std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, internal::ResourceTarget target,
-                                                 InformerOptions options);
+  // The informers of a resource that are there, in any version; of one form, or of all of them.
+  std::vector<std::shared_ptr<internal::InformerHandle>> Existing(const GroupResource& resource,
+                                                                  const internal::ObjectForm* form = nullptr) const;
+  std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, ResourceTarget target, InformerOptions options);
   explicit InformerFactory(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
   const bool view_ = false;

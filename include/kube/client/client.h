@@ -82,7 +82,7 @@ class KUBE_EXPORT Client {
   }
   ResourceClient<DynamicObject> Resource(Gvr gvr) const { return {core_, {.gvr = std::move(gvr)}}; }
   // Where more is known than the name of the resource; RestMapper::Resource finds it out.
-  ResourceClient<DynamicObject> ResourceAt(internal::ResourceTarget target) const { return {core_, std::move(target)}; }
+  ResourceClient<DynamicObject> ResourceAt(ResourceTarget target) const { return {core_, std::move(target)}; }
   template <kube::Resource T>
   ResourceClient<meta::v1::PartialObjectMetadata> Metadata() const {
     return {core_,
@@ -147,12 +147,12 @@ class KUBE_EXPORT Client {
   // What the connections of the real transport did; zeros for an injected one.
   TransportStats transport_stats() const;
 
-  const internal::ClientCore& core() const { return *core_; }
-  const std::shared_ptr<const internal::ClientCore>& shared_core() const { return core_; }
+  const ClientCore& core() const { return *core_; }
+  const std::shared_ptr<const ClientCore>& shared_core() const { return core_; }
 
  private:
-  explicit Client(std::shared_ptr<const internal::ClientCore> core) : core_(std::move(core)) {}
-  std::shared_ptr<const internal::ClientCore> core_;
+  explicit Client(std::shared_ptr<const ClientCore> core) : core_(std::move(core)) {}
+  std::shared_ptr<const ClientCore> core_;
 };
 
 }  // namespace kube

@@ -64,9 +64,7 @@ struct ObjectList<DynamicObject> {
 };
 
 class Client;
-
-namespace internal {
-
+// What all copies of a Client share. Opaque: its address identifies the client.
 class ClientCore;
 
 // A resource of a server, and the form that its objects have here.
@@ -78,6 +76,8 @@ struct ResourceTarget {
   // Known for typed kinds. For others a namespace is used where the caller gives one.
   std::optional<bool> namespaced{};
 };
+
+namespace internal {
 
 // `gvr` is for types that do not name a resource themselves: DynamicObject and PartialObjectMetadata.
 template <ObjectType T>
@@ -120,13 +120,12 @@ KUBE_EXPORT Result<void> CallSubresource(const ClientCore& core, const Context& 
 template <ObjectType T>
 class ResourceClient {
  public:
-  ResourceClient(std::shared_ptr<const internal::ClientCore> core, internal::ResourceTarget target)
-      : core_(std::move(core)), target_(std::move(target)) {}
+  ResourceClient(std::shared_ptr<const ClientCore> core, ResourceTarget target) : core_(std::move(core)), target_(std::move(target)) {}
 
   const Gvr& gvr() const { return target_.gvr; }
   // For helpers that work on objects whose type they do not know, with the functions above.
-  const internal::ClientCore& core() const { return *core_; }
-  const internal::ResourceTarget& target() const { return target_; }
+  const ClientCore& core() const { return *core_; }
+  const ResourceTarget& target() const { return target_; }
 
   Result<T> Get(const Context& ctx, const ObjectKey& key, const GetOptions& options = {}) const {
     return Answer([&](void* t) { return internal::GetObject(*core_, ctx, target_, key, {}, options, t); });
@@ -139,7 +138,7 @@ class ResourceClient {
   Result<Watcher<T>> Watch(const Context& ctx, const WatchOptions& options = {}) const {
     Result<std::unique_ptr<internal::WatchStream>> stream = internal::WatchObjects(*core_, ctx, target_, options);
     if (!stream) return stream.error();
-    return Watcher<T>(*std::move(stream));
+    return internal::WatcherAccess::Make<T>(*std::move(stream));
   }
   // Into the namespace of the object. Gives what the server stored.
   Result<T> Create(const Context& ctx, const T& object, const CreateOptions& options = {}) const {
@@ -213,8 +212,8 @@ class ResourceClient {
     return object;
   }
 
-  std::shared_ptr<const internal::ClientCore> core_;
-  internal::ResourceTarget target_;
+  std::shared_ptr<const ClientCore> core_;
+  ResourceTarget target_;
 };
 
 }  // namespace kube

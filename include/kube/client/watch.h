@@ -62,13 +62,12 @@ class KUBE_EXPORT WatchStream {
   // The next event, or the end, is here: Next would not wait. May be false although it is.
   virtual bool Ready() const { return false; }
 };
+struct WatcherAccess;
 }  // namespace internal
 
 template <ObjectType T>
 class Watcher {
  public:
-  explicit Watcher(std::unique_ptr<internal::WatchStream> stream) : stream_(std::move(stream)) {}
-
   // Nothing at the end of the watch. After an event of kError the watch is over as well.
   Result<std::optional<WatchEvent<T>>> Next(const Context& ctx) {
     WatchEvent<T> event;
@@ -81,7 +80,18 @@ class Watcher {
   void Stop() { stream_->Stop(); }
 
  private:
+  friend struct internal::WatcherAccess;
+  explicit Watcher(std::unique_ptr<internal::WatchStream> stream) : stream_(std::move(stream)) {}
   std::unique_ptr<internal::WatchStream> stream_;
 };
+
+namespace internal {
+struct WatcherAccess {
+  template <ObjectType T>
+  static Watcher<T> Make(std::unique_ptr<WatchStream> stream) {
+    return Watcher<T>(std::move(stream));
+  }
+};
+}  // namespace internal
 
 }  // namespace kube

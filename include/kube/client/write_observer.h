@@ -27,9 +27,7 @@
 
 namespace kube {
 
-namespace internal {
 class ClientCore;
-}
 
 // Lives as long as the call.
 struct ObservedWrite {
@@ -45,7 +43,7 @@ struct ObservedWrite {
   String resource_version{};            // of the answer; empty where it had none, as after most deletions
   std::optional<Map<String>> labels{};  // as stored, where the answer says so
   // Who sent it: contexts may be used with clients of several servers.
-  const internal::ClientCore& client;
+  const ClientCore& client;
   // The request, as RBAC names it: "create", "update", "patch" (applies, too), "delete", "deletecollection".
   std::string_view verb{};
   std::string_view subresource{};  // empty: the object itself

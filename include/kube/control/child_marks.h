@@ -12,9 +12,14 @@
 #include "kube/meta/object_key.h"
 #include "kube/meta/resource.h"
 
-namespace kube::internal {
+namespace kube {
 
+// The domain of the marks unless a program chooses another one.
 inline constexpr std::string_view kMarkPrefix = "kubexx.dev";
+
+}  // namespace kube
+
+namespace kube::internal {
 
 // Identifies an owner. The UID itself is the key of the proof below, so children outside of the owner's namespace do not show it.
 KUBE_EXPORT std::string OwnerHash(std::string_view uid);

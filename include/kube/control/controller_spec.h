@@ -47,8 +47,7 @@ struct SourceOptions {
   bool optional = false;
 };
 
-namespace internal {
-
+// Enqueues a key for a controller.
 using EnqueueFunction = std::function<void(const ObjectKey& key, Cause cause, int priority)>;
 
 // A watch of a controller, whatever it watches.
@@ -60,6 +59,8 @@ struct WatchSpec {
   bool optional = false;
   std::function<Result<HandlerRegistration>(InformerFactory& informers, const EnqueueFunction& enqueue)> start{};
 };
+
+namespace internal {
 
 // A Change of any type. Borrowed: it lives as long as the call that it is an argument of.
 struct ErasedChange {
@@ -101,22 +102,29 @@ SharedInformer<U> InformerOf(InformerFactory& informers, const Gvr& gvr, const s
   return informers.ForTarget<U>(TargetOf<U>(gvr), options.value_or(informers.defaults()));
 }
 
-// A reconciler that is called with the object itself.
-struct ObjectReconciler {
-  std::function<std::shared_ptr<InformerHandle>(InformerFactory& informers)> source{};  // the cache that it comes from
-  std::function<Result<Action>(const Context& ctx, const void* object)> call{};
-};
-
 }  // namespace internal
+
+template <ObjectType T>
+class ControllerBuilder;
+
+// A reconciler that is called with the object itself. Made by ControllerBuilder::Reconcile.
+class ObjectReconciler {
+ private:
+  template <ObjectType T>
+  friend class ControllerBuilder;
+  friend class Controller;
+  std::function<std::shared_ptr<internal::InformerHandle>(InformerFactory& informers)> source_{};  // the cache that it comes from
+  std::function<Result<Action>(const Context& ctx, const void* object)> call_{};
+};
 
 // Made by ControllerFor, run by a Manager or a Controller. A value.
 struct ControllerSpec {
   std::string name{};
   ControllerOptions options{};
-  std::vector<internal::WatchSpec> watches{};
+  std::vector<WatchSpec> watches{};
   std::vector<AccessNeed> needs{};  // beyond its watches
   Reconciler reconcile{};
-  internal::ObjectReconciler reconcile_object{};  // in its place
+  ObjectReconciler reconcile_object{};  // in its place
 };
 
 }  // namespace kube

@@ -124,7 +124,8 @@ struct EventRecorderStats {
 
 namespace internal {
 class EventBackend;
-}
+struct RecorderAccess;
+}  // namespace internal
 
 // A cheap handle; copies share one queue, one thread and one memory of what was written. A default-constructed one does nothing.
 //
@@ -139,7 +140,6 @@ class KUBE_EXPORT EventRecorder {
   EventRecorder();
   EventRecorder(const Client& client, EventRecorderOptions options);
   EventRecorder(const CachedClient& client, EventRecorderOptions options);
-  explicit EventRecorder(std::shared_ptr<internal::EventBackend> backend, std::string controller, std::string instance = {});
   EventRecorder(const EventRecorder&);
   EventRecorder(EventRecorder&&) noexcept;
   EventRecorder& operator=(const EventRecorder&);
@@ -165,6 +165,9 @@ class KUBE_EXPORT EventRecorder {
   EventRecorderStats stats() const;
 
  private:
+  friend class RecordedEvents;
+  friend struct internal::RecorderAccess;
+  explicit EventRecorder(std::shared_ptr<internal::EventBackend> backend, std::string controller, std::string instance = {});
   std::shared_ptr<internal::EventBackend> backend_;
   std::string controller_;
   std::string instance_;
