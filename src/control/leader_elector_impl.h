@@ -88,6 +88,8 @@ class ElectorImpl {
   void Lead(bool leads);
 
   LeaderRecord NewRecord() const;
+  // There is no lease yet.
+  Attempt CreateLease(const Context& ctx, const LeaderRecord& record);
   bool HeldByUs() const;
   bool IsValid(Clock::TimePoint now) const;
   void Observe(const LeaderRecord& record, Clock::TimePoint when);

@@ -107,6 +107,8 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   void Shrink();
   Result<void> Await(const Context& ctx, internal::InformerCore& informer, Records records);
   void GiveUp(const Records& records, Clock::Duration waited);
+  // The hold is notified by each cache that has yet to see one of the records.
+  void NotifyWhenSeen(const std::shared_ptr<Hold>& hold, const Records& records) const;
   void Release(const Writer& writer, const std::shared_ptr<Hold>& hold);
   void Count(std::string_view counter, const Record& record) const;
   void Observe(const Record& record, Clock::Duration waited) const;
