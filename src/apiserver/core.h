@@ -189,6 +189,10 @@ class ApiCore {
   // The mutating webhooks, and what the server's own admission does before them. Returns the object that they leave.
   Result<Value> Mutate(Call& call, AdmissionAttributes& attributes);
   Result<void> Validate(Call& call, AdmissionAttributes& attributes, Value& object);
+  // An apply of an object that is not there. None: it is there by now.
+  Result<std::optional<Answer>> CreateByApply(Call& call, Value object, bool dry_run);
+  Result<void> AdmitDelete(Call& call, const ServedResource& r, const StoredObject& current, const Value& live,
+                           const DeleteOptions& options);
   // Removes an object; `last` is its final state, as it is stored.
   ObjectPtr Erase(const ServedResource& resource, const ObjectPtr& current, Value last);
 
