@@ -37,7 +37,7 @@ class Declaration:
     namespaces: list  # the names of the namespaces around it
     private: bool  # in a private section, or in a class that is in one
     friend: bool
-    body: tuple = None  # lines of the braces of a function's body
+    body: list = None  # the tokens of a function's body, with its braces
     name: str = ""
 
 
@@ -153,8 +153,7 @@ class _Reader:
                 elif is_type(head):
                     self.body_of_type(head, namespaces, private)
                 elif has_parameters(head) and "enum" not in words(head):
-                    body = self.group()
-                    made.body = (body[0].line, body[-1].line)
+                    made.body = self.group()
                     if self.peek() != ",":
                         break
                 else:
@@ -216,7 +215,12 @@ def defines_name(head):
 
 
 def has_parameters(head):
-    return "(" in words(head)
+    found = words(head)
+    if "(" not in found:
+        return False
+    # A variable, as `std::function<void()> f`.
+    named = re.fullmatch(r"\w*[a-z]\w*", found[-1]) and found[-1] not in ("const", "noexcept", "override", "final")
+    return not (named and found[-2] in (">", "&", "*") and "->" not in found)
 
 
 def is_type(head):
@@ -260,7 +264,7 @@ def name_of(head):
             if i and first == i:  # operator==, Foo<T>
                 back = next((k for k in range(i - 1, -1, -1) if head[k].text == "operator"), None)
                 name = "".join(t.text for t in head[back:i]) if back is not None else head[i - 1].text
-            if name.isupper() or re.fullmatch(r"[A-Z][A-Z0-9_]+", name):
+            if re.fullmatch(r"[A-Z][A-Z0-9_]{2,}", name):
                 close = next(k for k in range(i, len(head)) if head[k].text == ")")
                 return name + "(" + " ".join(t.text for t in head[i + 1:close]).replace(" ,", ",") + ")"
             return name
