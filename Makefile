@@ -142,10 +142,12 @@ bench-generate: deps  ## kubexx generate beside controller-gen on the same kinds
 	@$(call build,release) --target kubexx
 	@python3 -B bench/generate/run.py --build $(BUILD)/release
 
-lint: deps  ## the checks of the source tree: layers, headers, lengths, ASCII, words, clang-format, clang-tidy
+lint: deps  ## the checks of the source tree: layers, signatures, headers, lengths of files and functions, ASCII, words, clang-format, clang-tidy
 	@$(call configure,clang)
 	@scripts/check-layers
+	@scripts/check-signatures
 	@scripts/check-length
+	@scripts/check-functions
 	@scripts/check-ascii
 	@scripts/check-words
 	@scripts/check-guarantees

@@ -172,10 +172,15 @@ struct Shared {
   // Call it before granting a claim: reads the hosts of objects that the caches cannot decode.
   Result<void> ReadUnreadable(const Context& ctx) {
     std::vector<UnreadableHolders::Source> sources;
-    sources.push_back({"Ingress", kube::GvrOf<Ingress>(), *ingresses.indexer().store(), ClaimsOfIngress});
+    const auto add = [&](std::string kind, const auto& informer, auto claims) {
+      sources.push_back({std::move(kind), informer.gvr(),
+                         [cache = informer.indexer()](std::size_t most) { return cache.Undecodable(most); },
+                         [cache = informer.indexer()](const kube::ObjectKey& key) { return cache.Get(key) != nullptr; }, claims});
+    };
+    add("Ingress", ingresses, ClaimsOfIngress);
     if (routes) {
       const auto claims = [](const kube::Value& route) { return ClaimsOf(kube::DynamicObject(route)); };
-      sources.push_back({"HTTPRoute", kHttpRoutes, *routes->indexer().store(), claims});
+      add("HTTPRoute", *routes, claims);
     }
     return unreadable.Refresh(ctx, client.Live(), sources);
   }

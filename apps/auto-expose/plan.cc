@@ -317,6 +317,48 @@ const kube::core::v1::ServicePort* HttpPort(const Service& service) {
   return first;
 }
 
+// Returns the Service that exposes the workload. It has no ports if none are declared or if the annotation for them is malformed.
+Service ServiceFor(const Workload& workload, const Settings& settings, const Policy& policy, Annotations& annotations) {
+  Service service;
+  service.metadata = ChildMetadata(workload);
+  service.spec.selector = ServiceSelector(workload);
+  std::string type = annotations.OneOf("service-type", {"ClusterIP", "NodePort", "LoadBalancer"}, settings.service_type);
+  if (!policy.AllowsServiceType(type)) {
+    annotations.Refuse("service-type", "ServiceTypeNotAllowed", type,
+                       "the Service has type ClusterIP; the operator allows more with --allow-service-types");
+    type = "ClusterIP";
+  }
+  service.spec.type = type;
+  const std::string affinity = annotations.OneOf("session-affinity", {"None", "ClientIP"}, "");
+  service.spec.session_affinity = affinity;
+  const std::vector<DeclaredPort> declared = DeclaredPorts(workload.pods.spec);
+  if (const String* wanted = annotations.Find("port")) {
+    Result<kube::List<kube::core::v1::ServicePort>> ports = ParsePorts(*wanted, declared);
+    if (ports) {
+      service.spec.ports = std::move(*ports);
+    } else {
+      annotations.Bad("port", ports.error().message());
+    }
+  } else {
+    service.spec.ports = ServicePorts(declared);
+  }
+  return service;
+}
+
+// Plans the Ingress or HTTPRoute that leads to the port, if `allowed`.
+void PlanRoute(const Workload& workload, const Settings& settings, const Policy& policy, const Route& route,
+               const kube::core::v1::ServicePort& http, bool allowed, Plan& plan) {
+  plan.wish = Claim{route.host, route.path, policy.InZone(route.host, route.path), policy.GivenTo(route.host, route.path)};
+  if (!allowed) return;
+  if (settings.exposure == Exposure::kGateway) {
+    plan.route = MakeHttpRoute(workload, settings, route, http);
+  } else {
+    plan.ingress = MakeIngress(workload, route, http);
+  }
+  plan.claim = plan.wish;
+  plan.url = route.host.empty() ? route.path : (route.tls_secret.empty() ? "http://" : "https://") + route.host + route.path;
+}
+
 }  // namespace
 
 bool IsRefused(const Plan& plan, std::string_view reason) {
@@ -409,29 +451,7 @@ Plan PlanFor(const Workload& workload, const Settings& settings, const Namespace
     return plan;
   }
   const Policy policy(settings, workload.metadata.namespace_, of_namespace);
-  Service service;
-  service.metadata = ChildMetadata(workload);
-  service.spec.selector = ServiceSelector(workload);
-  std::string type = annotations.OneOf("service-type", {"ClusterIP", "NodePort", "LoadBalancer"}, settings.service_type);
-  if (!policy.AllowsServiceType(type)) {
-    annotations.Refuse("service-type", "ServiceTypeNotAllowed", type,
-                       "the Service has type ClusterIP; the operator allows more with --allow-service-types");
-    type = "ClusterIP";
-  }
-  service.spec.type = type;
-  const std::string affinity = annotations.OneOf("session-affinity", {"None", "ClientIP"}, "");
-  service.spec.session_affinity = affinity;
-  const std::vector<DeclaredPort> declared = DeclaredPorts(workload.pods.spec);
-  if (const String* wanted = annotations.Find("port")) {
-    Result<kube::List<kube::core::v1::ServicePort>> ports = ParsePorts(*wanted, declared);
-    if (ports) {
-      service.spec.ports = std::move(*ports);
-    } else {
-      annotations.Bad("port", ports.error().message());
-    }
-  } else {
-    service.spec.ports = ServicePorts(declared);
-  }
+  Service service = ServiceFor(workload, settings, policy, annotations);
   const bool routed = annotations.OneOf("ingress", {"none"}, "") != "none" && settings.exposure != Exposure::kNone;
   Route route;
   bool allowed = true;  // an Ingress or a route
@@ -468,18 +488,7 @@ Plan PlanFor(const Workload& workload, const Settings& settings, const Namespace
   plan.verdict = Plan::Verdict::kExpose;
   plan.problems = std::move(annotations).refusals();
   const kube::core::v1::ServicePort* http = HttpPort(service);
-  if (routed && http != nullptr) {
-    plan.wish = Claim{route.host, route.path, policy.InZone(route.host, route.path), policy.GivenTo(route.host, route.path)};
-  }
-  if (routed && http != nullptr && allowed) {
-    if (settings.exposure == Exposure::kGateway) {
-      plan.route = MakeHttpRoute(workload, settings, route, *http);
-    } else {
-      plan.ingress = MakeIngress(workload, route, *http);
-    }
-    plan.claim = plan.wish;
-    plan.url = route.host.empty() ? route.path : (route.tls_secret.empty() ? "http://" : "https://") + route.host + route.path;
-  }
+  if (routed && http != nullptr) PlanRoute(workload, settings, policy, route, *http, allowed, plan);
   plan.service = std::move(service);
   return plan;
 }

@@ -54,12 +54,11 @@ Result<void> UnreadableHolders::Refresh(const kube::Context& ctx, const kube::Cl
   }
   std::map<kube::String, std::size_t> of_namespace;
   for (const Source& source : sources) {
-    if (source.store.undecodable() == 0) continue;
-    for (const kube::UndecodableObject& object : source.store.FirstUndecodable(kMostListed)) {
+    for (const kube::UndecodableObject& object : source.undecodable(kMostListed)) {
       if (now.size() == kMost) break;
       if (!IsPlain(object.key.ns.view()) || !IsPlain(object.key.name.view())) continue;
       // An earlier version is in the indexes.
-      if (source.store.Get(object.key.ns.view(), object.key.name.view()) != nullptr) continue;
+      if (source.cached(object.key)) continue;
       if (++of_namespace[object.key.ns] > kMostOfNamespace) continue;
       const std::pair id(source.kind, object.key);
       const auto known = before.find(id);

@@ -26,7 +26,8 @@ class UnreadableHolders {
   struct Source {
     std::string kind{};  // Ingress, HTTPRoute
     kube::Gvr gvr{};
-    const kube::internal::Store& store;
+    std::function<std::vector<kube::UndecodableObject>(std::size_t most)> undecodable{};  // undecodable objects of the cache
+    std::function<bool(const kube::ObjectKey& key)> cached{};                             // whether the cache has a version of the object
     std::function<std::vector<Claim>(const kube::Value& object)> claims{};
   };
   // Reads the objects that are currently undecodable. Errors: those of the requests.

@@ -189,6 +189,10 @@ class ApiCore {
   // Runs the mutating webhooks, after the server's own admission. Returns the resulting object.
   Result<Value> Mutate(Call& call, AdmissionAttributes& attributes);
   Result<void> Validate(Call& call, AdmissionAttributes& attributes, Value& object);
+  // Creates the object of an apply request. Returns nullopt if the object exists by now.
+  Result<std::optional<Answer>> CreateByApply(Call& call, Value object, bool dry_run);
+  Result<void> AdmitDelete(Call& call, const ServedResource& r, const StoredObject& current, const Value& live,
+                           const DeleteOptions& options);
   // Removes an object; `last` is its final state in storage form.
   ObjectPtr Erase(const ServedResource& resource, const ObjectPtr& current, Value last);
 

@@ -142,6 +142,49 @@ void SetCrdCondition(Value& crd, std::string_view type, bool ok, std::string_vie
       {{"lastTransitionTime", now.ToString()}, {"message", message}, {"reason", reason}, {"status", status}, {"type", type}}));
 }
 
+namespace {
+
+std::shared_ptr<CustomResource> CustomOf(const Value& crd, const Value& version,
+                                         const std::shared_ptr<const StructuralSchema>& storage_schema) {
+  auto custom = std::make_shared<CustomResource>();
+  custom->crd_name = NameOf(crd);
+  custom->crd_uid = MetaOf(crd)["uid"].string_value().str();
+  custom->raw_schema = version["schema"]["openAPIV3Schema"];
+  bool stored = version["storage"].bool_value();
+  custom->schema = stored ? storage_schema : StructuralSchema::Make(custom->raw_schema, crd["spec"]["preserveUnknownFields"].bool_value());
+  custom->storage_schema = storage_schema;
+  custom->has_cel_rules = custom->schema->has_cel_rules();
+  for (const Value& column : version["additionalPrinterColumns"].list()) {
+    custom->columns.push_back({.name = column["name"].string_value().str(),
+                               .type = column["type"].string_value().str(),
+                               .format = column["format"].string_value().str(),
+                               .description = column["description"].string_value().str(),
+                               .json_path = column["jsonPath"].string_value().str(),
+                               .priority = column["priority"].int_value()});
+  }
+  for (const Value& field : version["selectableFields"].list()) custom->selectable_fields.push_back(PlainPath(field["jsonPath"]));
+  const Value& subresources = version["subresources"];
+  custom->has_status = subresources.Find("status") != nullptr;
+  if (const Value* scale = subresources.Find("scale"); scale != nullptr && scale->is_object()) {
+    custom->has_scale = true;
+    custom->spec_replicas = PlainPath((*scale)["specReplicasPath"]);
+    custom->status_replicas = PlainPath((*scale)["statusReplicasPath"]);
+    custom->label_selector = PlainPath((*scale)["labelSelectorPath"]);
+  }
+  return custom;
+}
+
+std::string DeprecationWarning(const Value& versions, const Value& version, const ServedResource& r) {
+  if (const std::string_view text = version["deprecationWarning"].string_value(); !text.empty()) return std::string(text);
+  std::string warning = fmt::format("{} {} is deprecated", r.api_version(), r.kind);
+  if (const std::string newer = NewestInUse(versions, r.version); !newer.empty()) {
+    warning += fmt::format("; use {}/{} {}", r.group, newer, r.kind);
+  }
+  return warning;
+}
+
+}  // namespace
+
 std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
   std::vector<ResourcePtr> out;
   const Value& spec = crd["spec"];
@@ -158,31 +201,7 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
   }
   for (const Value& version : spec["versions"].list()) {
     if (!version["served"].bool_value()) continue;
-    auto custom = std::make_shared<CustomResource>();
-    custom->crd_name = NameOf(crd);
-    custom->crd_uid = MetaOf(crd)["uid"].string_value().str();
-    custom->raw_schema = version["schema"]["openAPIV3Schema"];
-    bool stored = version["storage"].bool_value();
-    custom->schema = stored ? storage_schema : StructuralSchema::Make(custom->raw_schema, spec["preserveUnknownFields"].bool_value());
-    custom->storage_schema = storage_schema;
-    custom->has_cel_rules = custom->schema->has_cel_rules();
-    for (const Value& column : version["additionalPrinterColumns"].list()) {
-      custom->columns.push_back({.name = column["name"].string_value().str(),
-                                 .type = column["type"].string_value().str(),
-                                 .format = column["format"].string_value().str(),
-                                 .description = column["description"].string_value().str(),
-                                 .json_path = column["jsonPath"].string_value().str(),
-                                 .priority = column["priority"].int_value()});
-    }
-    for (const Value& field : version["selectableFields"].list()) custom->selectable_fields.push_back(PlainPath(field["jsonPath"]));
-    const Value& subresources = version["subresources"];
-    custom->has_status = subresources.Find("status") != nullptr;
-    if (const Value* scale = subresources.Find("scale"); scale != nullptr && scale->is_object()) {
-      custom->has_scale = true;
-      custom->spec_replicas = PlainPath((*scale)["specReplicasPath"]);
-      custom->status_replicas = PlainPath((*scale)["statusReplicasPath"]);
-      custom->label_selector = PlainPath((*scale)["labelSelectorPath"]);
-    }
+    auto custom = CustomOf(crd, version, storage_schema);
     custom->storage = version["storage"].bool_value();
     custom->conversion = conversion;
     auto r = std::make_shared<ServedResource>();
@@ -198,13 +217,7 @@ std::vector<ResourcePtr> ResourcesOf(const Value& crd) {
     r->verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
     if (version["deprecated"].bool_value()) {
       custom->deprecated = true;
-      custom->deprecation_warning = version["deprecationWarning"].string_value().str();
-      if (custom->deprecation_warning.empty()) {
-        custom->deprecation_warning = fmt::format("{} {} is deprecated", r->api_version(), r->kind);
-        if (std::string newer = NewestInUse(spec["versions"], r->version); !newer.empty()) {
-          custom->deprecation_warning += fmt::format("; use {}/{} {}", group, newer, r->kind);
-        }
-      }
+      custom->deprecation_warning = DeprecationWarning(spec["versions"], version, *r);
     }
     if (custom->has_status) r->subresources.push_back({"status", "", "", r->kind, {"get", "patch", "update"}});
     if (custom->has_scale) r->subresources.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
@@ -357,28 +370,30 @@ void CrdController::Sync(const std::string& name) {
     }
   }
   if (!ended.empty()) core_.store().EndWatches(ended);
-  if (!status.is_null()) {
-    ResourcePtr definitions = core_.registry().current()->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-    // Writing the status is a change of its own, which comes back here and finds nothing left to write.
-    (void)core_.Rewrite(*definitions, "", name, [&](const Value& live) -> Result<Value> {
-      Value next = live;
-      Value& to = next["status"];
-      for (const char* member : {"acceptedNames", "storedVersions"}) to[member] = std::as_const(status)[member];
-      // Compares only the conditions set here: another thread may have set others meanwhile.
-      for (const Value& c : std::as_const(status)["conditions"].list()) {
-        std::string_view type = c["type"].string_value();
-        if (type == "Terminating") continue;
-        SetCrdCondition(next, type, c["status"].string_value() == "True", c["reason"].string_value(), c["message"].string_value(),
-                        core_.Now());
-      }
-      return next;
-    });
-  }
+  if (!status.is_null()) WriteStatus(name, status);
   // Names that are free now may be what another definition waits for.
   if (!names_changed) return;
   for (const ObjectPtr& other : core_.store().List(std::string(kCrdStorage), "").objects) {
     if (other->name != name && other->name.ends_with("." + group)) Sync(other->name);
   }
+}
+
+void CrdController::WriteStatus(const std::string& name, const Value& status) {
+  ResourcePtr definitions = core_.registry().current()->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  // Writing the status is a change of its own, which comes back here and finds nothing left to write.
+  (void)core_.Rewrite(*definitions, "", name, [&](const Value& live) -> Result<Value> {
+    Value next = live;
+    Value& to = next["status"];
+    for (const char* member : {"acceptedNames", "storedVersions"}) to[member] = status[member];
+    // Compares only the conditions set here: another thread may have set others meanwhile.
+    for (const Value& c : status["conditions"].list()) {
+      std::string_view type = c["type"].string_value();
+      if (type == "Terminating") continue;
+      SetCrdCondition(next, type, c["status"].string_value() == "True", c["reason"].string_value(), c["message"].string_value(),
+                      core_.Now());
+    }
+    return next;
+  });
 }
 
 void CrdController::SetStatus(Value& crd, const std::vector<Value>& others) const {

@@ -44,6 +44,7 @@ class CrdController {
   };
 
   void Sync(const std::string& name);
+  void WriteStatus(const std::string& name, const Value& status);
   // Conditions, accepted names and stored versions.
   void SetStatus(Value& crd, const std::vector<Value>& others) const;
 

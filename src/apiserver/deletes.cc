@@ -136,39 +136,85 @@ ObjectPtr ApiCore::Erase(const ServedResource& r, const ObjectPtr& current, Valu
   return removed;
 }
 
+namespace {
+
+Result<void> CheckPreconditions(const ServedResource& r, const StoredObject& current, const DeleteOptions& options) {
+  if (!options.uid.empty() && options.uid != current.uid) {
+    return Conflict(
+        r.group, r.kind, current.name,
+        fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The object might have been deleted "
+                    "and then recreated",
+                    options.uid, current.uid));
+  }
+  if (!options.resource_version.empty() && options.resource_version != std::to_string(current.version)) {
+    return Conflict(r.group, r.kind, current.name,
+                    fmt::format("the ResourceVersion in the precondition ({}) does not match the ResourceVersion in record ({}). The "
+                                "object might have been modified",
+                                options.resource_version, current.version));
+  }
+  return {};
+}
+
+// Sets the finalizers for foreground deletion or orphaning of dependents.
+void SetPropagation(Value& next, std::string_view propagation) {
+  bool foreground = propagation == "Foreground", orphan = propagation == "Orphan";
+  if (!propagation.empty()) {
+    if (!foreground) RemoveFinalizer(next, "foregroundDeletion");
+    if (!orphan) RemoveFinalizer(next, "orphan");
+  }
+  if (foreground) AddFinalizer(next, "foregroundDeletion");
+  if (orphan) AddFinalizer(next, "orphan");
+}
+
+void MarkCrdDeleting(Value& next, Time now) {
+  // Its objects are deleted first (lifecycle.cc). Dependents are left to the garbage collector, whatever the options say.
+  AddFinalizer(next, kCrdCleanup);
+  next["metadata"]["deletionTimestamp"] = now.ToString();
+  SetCrdCondition(next, "Terminating", true, "InstanceDeletionPending",
+                  "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon", now);
+}
+
+// Marks an object that stays until its finalizers are removed or its grace period ends.
+void MarkDeleting(Value& next, const Value& live, std::int64_t grace, bool is_namespace, Time now) {
+  Value& meta = next["metadata"];
+  bool first = !IsDeleting(live);
+  std::int64_t old_grace = MetaOf(live)["deletionGracePeriodSeconds"].int_value();
+  if (first || (grace < old_grace && !is_namespace)) {
+    meta["deletionTimestamp"] = (now + Duration::FromNanoseconds(grace * 1'000'000'000)).ToString();
+    if (!is_namespace) meta["deletionGracePeriodSeconds"] = grace;
+    if (first && MetaOf(live)["generation"].int_value() > 0) meta["generation"] = MetaOf(live)["generation"].int_value() + 1;
+  }
+  if (is_namespace) next["status"]["phase"] = "Terminating";
+}
+
+}  // namespace
+
+Result<void> ApiCore::AdmitDelete(Call& call, const ServedResource& r, const StoredObject& current, const Value& live,
+                                  const DeleteOptions& options) {
+  Result<Value> shown = Read(call.ctx, r, current);
+  if (!shown) return shown.error();
+  AdmissionAttributes attributes = AttributesOf(call, "DELETE", Value(), *std::move(shown), options.dry_run);
+  if (r.storage == "/namespaces") attributes.ns = current.name;
+  DeleteOptions given = options;
+  if (r.storage == "/pods") given.grace_seconds = GraceOf(r, live, options);
+  if (r.storage == "/namespaces" && given.uid.empty()) given.uid = current.uid;
+  attributes.options = ShownOptions(given);
+  if (Result<Value> ok = Mutate(call, attributes); !ok) return ok.error();
+  Value none;
+  return Validate(call, attributes, none);
+}
+
 Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view ns, std::string_view name, const DeleteOptions& options,
                                      Call* call) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     Result<ObjectPtr> found = Find(r, ns, name);
     if (!found) return found.error();
     const ObjectPtr& current = *found;
-    if (!options.uid.empty() && options.uid != current->uid) {
-      return Conflict(
-          r.group, r.kind, name,
-          fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The object might have been deleted "
-                      "and then recreated",
-                      options.uid, current->uid));
-    }
-    if (!options.resource_version.empty() && options.resource_version != std::to_string(current->version)) {
-      return Conflict(r.group, r.kind, name,
-                      fmt::format("the ResourceVersion in the precondition ({}) does not match the ResourceVersion in record ({}). The "
-                                  "object might have been modified",
-                                  options.resource_version, current->version));
-    }
+    if (auto ok = CheckPreconditions(r, *current, options); !ok) return ok.error();
     Value live = current->Parse();
     const Context ctx = call != nullptr ? call->ctx : Context::Background();
     if (call != nullptr && call->admit && hooks_.Any(r)) {
-      Result<Value> shown = Read(ctx, r, *current);
-      if (!shown) return shown.error();
-      AdmissionAttributes attributes = AttributesOf(*call, "DELETE", Value(), *std::move(shown), options.dry_run);
-      if (r.storage == "/namespaces") attributes.ns = name;
-      DeleteOptions given = options;
-      if (r.storage == "/pods") given.grace_seconds = GraceOf(r, live, options);
-      if (r.storage == "/namespaces" && given.uid.empty()) given.uid = current->uid;
-      attributes.options = ShownOptions(given);
-      if (Result<Value> ok = Mutate(*call, attributes); !ok) return ok.error();
-      Value none;
-      if (auto ok = Validate(*call, attributes, none); !ok) return ok.error();
+      if (auto ok = AdmitDelete(*call, r, *current, live, options); !ok) return ok.error();
     } else if (call != nullptr && NeedsConversion(r, *current)) {
       // What cannot be read cannot be deleted.
       if (Result<Value> read = Read(ctx, r, *current); !read) return read.error();
@@ -180,37 +226,19 @@ Result<Answer> ApiCore::DeleteObject(const ServedResource& r, std::string_view n
     };
     Value next = live;
     if (r.storage == kCrdStorage && !IsDeleting(live)) {
-      // Its objects are deleted first (lifecycle.cc). Dependents are left to the garbage collector, whatever the options say.
-      AddFinalizer(next, kCrdCleanup);
-      next["metadata"]["deletionTimestamp"] = Now().ToString();
-      SetCrdCondition(next, "Terminating", true, "InstanceDeletionPending",
-                      "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon", Now());
+      MarkCrdDeleting(next, Now());
       if (options.dry_run) return Answer{.object = std::move(next)};
       ObjectPtr put = store_.Put(r.storage, std::move(next), {}, current);
       if (put) return Answer{.stored = std::move(put)};
       continue;
     }
     bool is_namespace = r.storage == "/namespaces";
-    bool foreground = options.propagation == "Foreground", orphan = options.propagation == "Orphan";
-    if (!options.propagation.empty()) {
-      if (!foreground) RemoveFinalizer(next, "foregroundDeletion");
-      if (!orphan) RemoveFinalizer(next, "orphan");
-    }
-    if (foreground) AddFinalizer(next, "foregroundDeletion");
-    if (orphan) AddFinalizer(next, "orphan");
+    SetPropagation(next, options.propagation);
     std::int64_t grace = GraceOf(r, live, options);
     bool stays = !MetaOf(next)["finalizers"].list().empty() || grace > 0 ||
                  (is_namespace && !std::as_const(next)["spec"]["finalizers"].list().empty());
     if (stays) {
-      Value& meta = next["metadata"];
-      bool first = !IsDeleting(live);
-      std::int64_t old_grace = MetaOf(live)["deletionGracePeriodSeconds"].int_value();
-      if (first || (grace < old_grace && !is_namespace)) {
-        meta["deletionTimestamp"] = (Now() + Duration::FromNanoseconds(grace * 1'000'000'000)).ToString();
-        if (!is_namespace) meta["deletionGracePeriodSeconds"] = grace;
-        if (first && MetaOf(live)["generation"].int_value() > 0) meta["generation"] = MetaOf(live)["generation"].int_value() + 1;
-      }
-      if (is_namespace) next["status"]["phase"] = "Terminating";
+      MarkDeleting(next, live, grace, is_namespace, Now());
       Answer answer;
       if (next == live) {
         answer.stored = current;

@@ -86,7 +86,61 @@ std::string AggregatedVersion(std::string_view accept) {
   return "";
 }
 
+Value OpenIdConfiguration(const serve::HttpRequest& request, bool insecure) {
+  std::string host(request.headers.Get("host").empty() ? request.headers.Get(":authority") : request.headers.Get("host"));
+  return Value::Object({{"issuer", Tokens::kServer},
+                        {"jwks_uri", fmt::format("{}://{}/openid/v1/jwks", insecure ? "http" : "https", host)},
+                        {"response_types_supported", Value::Array({"id_token"})},
+                        {"subject_types_supported", Value::Array({"public"})},
+                        {"id_token_signing_alg_values_supported", Value::Array({"none"})}});
+}
+
+Value IndexOfPaths(const Resources& resources) {
+  Value paths = Value::Array();
+  List<Value>& list = paths.MutableList();
+  for (const char* path_name : {"/api", "/api/v1", "/apis"}) list.push_back(path_name);
+  for (const ServedGroup* g : DiscoveryGroups(resources)) {
+    list.push_back("/apis/" + g->name);
+    for (const ServedVersion& v : g->versions) list.push_back("/apis/" + g->name + "/" + v.version);
+  }
+  for (const char* path_name : {"/.well-known/openid-configuration", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3",
+                                "/openid/v1/jwks", "/readyz", "/version"})
+    list.push_back(path_name);
+  return paths;
+}
+
 }  // namespace
+
+bool Router::HandleOpenApi(const Exchange& exchange, const std::vector<std::string>& p, const std::shared_ptr<const Resources>& resources) {
+  if (p[1] == "v2" && p.size() == 2) {
+    for (const MediaRange& range : ParseAccept(exchange->request().headers.GetAll("accept"))) {
+      if (range.type == "application/json" || range.type == "*/*" || range.type == "application/*") break;
+      if (range.type != kOpenApiV2Accept && range.type != kOpenApiV2Protobuf) continue;
+      auto make = [&] { return ToOpenApiProtobuf(OpenApiV2Document(*resources)); };
+      SendDocument(*exchange, Document(resources, "/openapi/v2 protobuf", make), kOpenApiV2Protobuf);
+      return true;
+    }
+    SendDocument(*exchange, Document(resources, "/openapi/v2", [&] { return OpenApiV2(*resources); }), "application/json");
+    return true;
+  }
+  if (p[1] == "v3" && p.size() == 2) {
+    SendDocument(*exchange, Document(resources, "/openapi/v3", [&] { return ToJson(OpenApiV3Index(*resources)); }), "application/json");
+    return true;
+  }
+  if (p[1] == "v3") {
+    std::string name;
+    for (std::size_t i = 2; i < p.size(); ++i) name += (i == 2 ? "" : "/") + p[i];
+    auto document = Document(resources, "/openapi/v3/" + name, [&] {
+      std::optional<Value> found = OpenApiV3Document(*resources, name);
+      return found ? ToJson(*found) : std::string();
+    });
+    if (!document->empty()) {
+      SendDocument(*exchange, document, "application/json");
+      return true;
+    }
+  }
+  return false;
+}
 
 void Router::HandleOther(const Exchange& exchange, const RequestPath& path, const Query& query) {
   const std::vector<std::string>& p = path.parts;
@@ -102,17 +156,7 @@ void Router::HandleOther(const Exchange& exchange, const RequestPath& path, cons
     return;
   }
   if (p.empty()) {
-    Value paths = Value::Array();
-    List<Value>& list = paths.MutableList();
-    for (const char* path_name : {"/api", "/api/v1", "/apis"}) list.push_back(path_name);
-    for (const ServedGroup* g : DiscoveryGroups(*resources)) {
-      list.push_back("/apis/" + g->name);
-      for (const ServedVersion& v : g->versions) list.push_back("/apis/" + g->name + "/" + v.version);
-    }
-    for (const char* path_name : {"/.well-known/openid-configuration", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3",
-                                  "/openid/v1/jwks", "/readyz", "/version"})
-      list.push_back(path_name);
-    SendValue(*exchange, 200, Value::Object({{"paths", std::move(paths)}}));
+    SendValue(*exchange, 200, Value::Object({{"paths", IndexOfPaths(*resources)}}));
     return;
   }
   if (first == "metrics" && p.size() == 1) {
@@ -120,13 +164,7 @@ void Router::HandleOther(const Exchange& exchange, const RequestPath& path, cons
     return;
   }
   if (first == ".well-known" && p.size() == 2 && p[1] == "openid-configuration") {
-    std::string host(request.headers.Get("host").empty() ? request.headers.Get(":authority") : request.headers.Get("host"));
-    SendValue(*exchange, 200,
-              Value::Object({{"issuer", Tokens::kServer},
-                             {"jwks_uri", fmt::format("{}://{}/openid/v1/jwks", insecure_ ? "http" : "https", host)},
-                             {"response_types_supported", Value::Array({"id_token"})},
-                             {"subject_types_supported", Value::Array({"public"})},
-                             {"id_token_signing_alg_values_supported", Value::Array({"none"})}}));
+    SendValue(*exchange, 200, OpenIdConfiguration(request, insecure_));
     return;
   }
   if (first == "openid" && p.size() == 3 && p[1] == "v1" && p[2] == "jwks") {
@@ -162,36 +200,44 @@ void Router::HandleOther(const Exchange& exchange, const RequestPath& path, cons
       return;
     }
   }
-  if (first == "openapi" && p.size() >= 2) {
-    if (p[1] == "v2" && p.size() == 2) {
-      for (const MediaRange& range : ParseAccept(request.headers.GetAll("accept"))) {
-        if (range.type == "application/json" || range.type == "*/*" || range.type == "application/*") break;
-        if (range.type != kOpenApiV2Accept && range.type != kOpenApiV2Protobuf) continue;
-        auto make = [&] { return ToOpenApiProtobuf(OpenApiV2Document(*resources)); };
-        SendDocument(*exchange, Document(resources, "/openapi/v2 protobuf", make), kOpenApiV2Protobuf);
-        return;
-      }
-      SendDocument(*exchange, Document(resources, "/openapi/v2", [&] { return OpenApiV2(*resources); }), "application/json");
-      return;
-    }
-    if (p[1] == "v3" && p.size() == 2) {
-      SendDocument(*exchange, Document(resources, "/openapi/v3", [&] { return ToJson(OpenApiV3Index(*resources)); }), "application/json");
-      return;
-    }
-    if (p[1] == "v3") {
-      std::string name;
-      for (std::size_t i = 2; i < p.size(); ++i) name += (i == 2 ? "" : "/") + p[i];
-      auto document = Document(resources, "/openapi/v3/" + name, [&] {
-        std::optional<Value> found = OpenApiV3Document(*resources, name);
-        return found ? ToJson(*found) : std::string();
-      });
-      if (!document->empty()) {
-        SendDocument(*exchange, document, "application/json");
-        return;
-      }
-    }
-  }
+  if (first == "openapi" && p.size() >= 2 && HandleOpenApi(exchange, p, resources)) return;
   NotFoundPage(*exchange);
+}
+
+bool Router::HandleFaults(const Exchange& exchange, const RequestPath& path) {
+  const serve::HttpRequest& request = exchange->request();
+  if (request.method == "POST") {
+    Result<Value> body = ParseJson(request.body);
+    Result<Fault> fault = body ? Fault::FromValue(*body) : Result<Fault>(body.error());
+    if (!fault) {
+      SendFailure(*exchange, BadRequest(fault.error().message()));
+      return true;
+    }
+    SendValue(*exchange, 201, Value::Object({{"id", faults_.Add(*std::move(fault))}}));
+    return true;
+  }
+  if (request.method == "GET") {
+    Value list = Value::Array();
+    for (const auto& [id, fault] : faults_.All()) {
+      list.MutableList().push_back(Value::Object(
+          {{"id", id}, {"kind", ToString(fault.kind)}, {"verb", fault.verb}, {"resource", fault.resource}, {"times", fault.times}}));
+    }
+    SendValue(*exchange, 200, list);
+    return true;
+  }
+  if (request.method == "DELETE") {
+    if (path.parts.size() == 2) {
+      faults_.Clear();
+      SendValue(*exchange, 200, Value::Object());
+    } else if (Result<Value> id = ParseJson(path.parts[2]);
+               id && id->is_int() && std::in_range<int>(id->int_value()) && faults_.Remove(static_cast<int>(id->int_value()))) {
+      SendValue(*exchange, 200, Value::Object());
+    } else {
+      SendFailure(*exchange, NotFound("kubexx", "faults", path.parts[2]));
+    }
+    return true;
+  }
+  return false;
 }
 
 void Router::HandleAdmin(const Exchange& exchange, const RequestPath& path, const Query& query, const User& user) {
@@ -202,37 +248,7 @@ void Router::HandleAdmin(const Exchange& exchange, const RequestPath& path, cons
   }
   std::string what = path.parts.size() >= 2 ? path.parts[1] : "";
   bool post = request.method == "POST";
-  if (what == "faults" && post) {
-    Result<Value> body = ParseJson(request.body);
-    Result<Fault> fault = body ? Fault::FromValue(*body) : Result<Fault>(body.error());
-    if (!fault) {
-      SendFailure(*exchange, BadRequest(fault.error().message()));
-      return;
-    }
-    SendValue(*exchange, 201, Value::Object({{"id", faults_.Add(*std::move(fault))}}));
-    return;
-  }
-  if (what == "faults" && request.method == "GET") {
-    Value list = Value::Array();
-    for (const auto& [id, fault] : faults_.All()) {
-      list.MutableList().push_back(Value::Object(
-          {{"id", id}, {"kind", ToString(fault.kind)}, {"verb", fault.verb}, {"resource", fault.resource}, {"times", fault.times}}));
-    }
-    SendValue(*exchange, 200, list);
-    return;
-  }
-  if (what == "faults" && request.method == "DELETE") {
-    if (path.parts.size() == 2) {
-      faults_.Clear();
-      SendValue(*exchange, 200, Value::Object());
-    } else if (Result<Value> id = ParseJson(path.parts[2]);
-               id && id->is_int() && std::in_range<int>(id->int_value()) && faults_.Remove(static_cast<int>(id->int_value()))) {
-      SendValue(*exchange, 200, Value::Object());
-    } else {
-      SendFailure(*exchange, NotFound("kubexx", "faults", path.parts[2]));
-    }
-    return;
-  }
+  if (what == "faults" && HandleFaults(exchange, path)) return;
   if (what == "compact" && post) {
     admin_.compact();
     SendValue(*exchange, 200, Value::Object({{"resourceVersion", std::to_string(core_.store().version())}}));

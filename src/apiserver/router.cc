@@ -123,6 +123,44 @@ const char* DeprecationOf(const ServedResource& r) {
   return nullptr;
 }
 
+// The reason of a fault with this status code if the fault sets none.
+std::string_view ReasonOf(int status) {
+  switch (status) {
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "NotFound";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Expired";
+    case 429:
+      return "TooManyRequests";
+    case 500:
+      return "InternalError";
+    case 503:
+      return "ServiceUnavailable";
+    case 504:
+      return "Timeout";
+    default:
+      return "";
+  }
+}
+
+// Whether the namespace and name of the path fit the scope of the resource.
+bool FitsScope(const ServedResource& r, const RequestPath& path, const std::string& verb) {
+  if (!r.namespaced) return path.ns.empty();
+  if (!path.ns.empty()) return true;
+  return path.name.empty() && (!r.custom || verb == "list" || verb == "watch");
+}
+
+bool ServesCustom(const ServedGroup& group) {
+  return group.name.find('.') != std::string::npos && !group.versions.empty() && !group.versions[0].resources.empty() &&
+         group.versions[0].resources.begin()->second->custom;
+}
+
 std::string AnonymousMessage(const RequestPath& path, const std::string& verb) {
   if (!path.is_resource) return fmt::format("User \"system:anonymous\" cannot get path \"/{}\"", path.parts.empty() ? "" : path.parts[0]);
   std::string resource = path.subresource.empty() ? path.resource : path.resource + "/" + path.subresource;
@@ -207,6 +245,41 @@ Result<User> Router::Authenticate(const HttpRequest& request) const {
   return user;
 }
 
+bool Router::Inject(const Exchange& exchange, const Fault& fault, int fault_id, std::chrono::milliseconds& delay) {
+  switch (fault.kind) {
+    case FaultKind::kDrop:
+      exchange->Abort();
+      return true;
+    case FaultKind::kStatus: {
+      const std::string reason = fault.reason.empty() ? std::string(ReasonOf(fault.status)) : fault.reason;
+      std::string message = fault.message.empty() ? fmt::format("fault: the test asked for a {}", fault.status) : fault.message;
+      Error::Payload payload = StatusError(fault.status, reason, message).payload();
+      if (fault.retry_after_seconds >= 0) payload.retry_after_seconds = fault.retry_after_seconds;
+      SendError(*exchange, Error(std::move(payload)));
+      return true;
+    }
+    case FaultKind::kCut:
+      exchange->CutAfter(fault.bytes);
+      break;
+    case FaultKind::kStall:
+      exchange->Stall(true);
+      exchange->OnClose([exchange] {});  // keeps it until then
+      faults_.OnRemove(fault_id, [weak = std::weak_ptr<HttpExchange>(exchange)] {
+        if (Exchange stalled = weak.lock()) stalled->Stall(false);
+      });
+      break;
+    case FaultKind::kDelay:
+      delay = fault.delay;
+      break;
+    case FaultKind::kGone:
+    case FaultKind::kDropEvent:
+    case FaultKind::kDuplicateEvent:
+    case FaultKind::kReorderEvents:
+      break;
+  }
+  return false;
+}
+
 void Router::Handle(const Exchange& exchange) {
   const HttpRequest& request = exchange->request();
   RequestPath path = ParsePath(request.path);
@@ -220,51 +293,7 @@ void Router::Handle(const Exchange& exchange) {
   int fault_id = 0;
   if (path.is_resource) fault = faults_.Take(verb, path.resource, path.ns, path.name, &fault_id);
   std::chrono::milliseconds delay{0};
-  if (fault) {
-    switch (fault->kind) {
-      case FaultKind::kDrop:
-        exchange->Abort();
-        return;
-      case FaultKind::kStatus: {
-        std::string reason = fault->reason;
-        if (reason.empty()) {
-          reason = fault->status == 429   ? "TooManyRequests"
-                   : fault->status == 503 ? "ServiceUnavailable"
-                   : fault->status == 500 ? "InternalError"
-                   : fault->status == 504 ? "Timeout"
-                   : fault->status == 410 ? "Expired"
-                   : fault->status == 409 ? "Conflict"
-                   : fault->status == 404 ? "NotFound"
-                   : fault->status == 403 ? "Forbidden"
-                   : fault->status == 401 ? "Unauthorized"
-                                          : "";
-        }
-        std::string message = fault->message.empty() ? fmt::format("fault: the test asked for a {}", fault->status) : fault->message;
-        Error::Payload payload = StatusError(fault->status, reason, message).payload();
-        if (fault->retry_after_seconds >= 0) payload.retry_after_seconds = fault->retry_after_seconds;
-        SendError(*exchange, Error(std::move(payload)));
-        return;
-      }
-      case FaultKind::kCut:
-        exchange->CutAfter(fault->bytes);
-        break;
-      case FaultKind::kStall:
-        exchange->Stall(true);
-        exchange->OnClose([exchange] {});  // keeps it until then
-        faults_.OnRemove(fault_id, [weak = std::weak_ptr<HttpExchange>(exchange)] {
-          if (Exchange stalled = weak.lock()) stalled->Stall(false);
-        });
-        break;
-      case FaultKind::kDelay:
-        delay = fault->delay;
-        break;
-      case FaultKind::kGone:
-      case FaultKind::kDropEvent:
-      case FaultKind::kDuplicateEvent:
-      case FaultKind::kReorderEvents:
-        break;
-    }
-  }
+  if (fault && Inject(exchange, *fault, fault_id, delay)) return;
   auto go = [this, exchange, path, verb] {
     const HttpRequest& r = exchange->request();
     Result<User> user = Authenticate(r);
@@ -314,10 +343,7 @@ void Router::HandleResource(const Exchange& exchange, const RequestPath& path, Q
   ResourcePtr resource = resources->Find(path.group, path.version, path.resource);
   std::string verb = VerbOf(request, path, query);
   // A path that no route has: wrong resource, wrong scope, wrong subresource.
-  bool routed = resource != nullptr;
-  if (routed && !resource->namespaced && !path.ns.empty()) routed = false;
-  if (routed && resource->namespaced && path.ns.empty() && !path.name.empty()) routed = false;
-  if (routed && resource->custom && resource->namespaced && path.ns.empty() && verb != "list" && verb != "watch") routed = false;
+  bool routed = resource != nullptr && FitsScope(*resource, path, verb);
   if (routed && resource->custom && !path.subresource.empty() && resource->Subresource(path.subresource) == nullptr) {
     SendError(*exchange, NotFound(resource->group, resource->resource, path.name));
     return;
@@ -325,9 +351,7 @@ void Router::HandleResource(const Exchange& exchange, const RequestPath& path, Q
   if (routed && !path.subresource.empty() && resource->Subresource(path.subresource) == nullptr) routed = false;
   if (!routed) {
     // Custom groups are served by another handler of the real server, with another answer.
-    bool custom = path.group.find('.') != std::string::npos && !group->versions.empty() && !group->versions[0].resources.empty() &&
-                  group->versions[0].resources.begin()->second->custom;
-    if (custom) {
+    if (ServesCustom(*group)) {
       SendText(*exchange, 404, "404 page not found\n");
     } else {
       SendError(*exchange, ResourceNotFound());

@@ -43,6 +43,8 @@ class Router {
   using Exchange = std::shared_ptr<serve::HttpExchange>;
 
   Result<User> Authenticate(const serve::HttpRequest& request) const;
+  // Returns true if the fault answers or drops the request.
+  bool Inject(const Exchange& exchange, const Fault& fault, int fault_id, std::chrono::milliseconds& delay);
   void HandleAdmitted(const Exchange& exchange, const RequestPath& path, const User& user);
   void HandleResource(const Exchange& exchange, const RequestPath& path, Query query, const User& user);
   void Dispatch(const Exchange& exchange, Call call, const std::string& verb);
@@ -53,6 +55,9 @@ class Router {
   Result<Answer> Run(Call& call, const std::string& verb);
   Result<Answer> RunSubresource(Call& call, const std::string& verb);
   void HandleOther(const Exchange& exchange, const RequestPath& path, const Query& query);
+  // Returns false if nothing is served at this path.
+  bool HandleOpenApi(const Exchange& exchange, const std::vector<std::string>& p, const std::shared_ptr<const Resources>& resources);
+  bool HandleFaults(const Exchange& exchange, const RequestPath& path);
   void HandleAdmin(const Exchange& exchange, const RequestPath& path, const Query& query, const User& user);
   void Later(std::chrono::milliseconds delay, std::function<void()> then);
 

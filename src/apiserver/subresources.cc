@@ -362,86 +362,88 @@ bool IsReview(const ServedResource& r) {
   return r.resource.ends_with("reviews") && (r.group == "authentication.k8s.io" || r.group == "authorization.k8s.io");
 }
 
-Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
-  const std::string& kind = call.resource->kind;
-  if (kind == "TokenReview") {
-    Result<authentication::v1::TokenReview> review = DecodeBody<authentication::v1::TokenReview>(call);
-    if (!review) return review.error();
-    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
-    if (review->spec.token.empty()) return BadRequest("token is required for TokenReview in authentication");
-    std::vector<std::string> audiences;
-    for (const String& audience : std::as_const(review->spec.audiences)) audiences.push_back(audience.str());
-    std::optional<Tokens::Found> found = tokens.Find(review->spec.token, core.Now(), audiences);
-    // The rest of a status that the client sent stays, as on the real server.
-    review->status.authenticated = found && AccountExists(core, found->user);
-    if (review->status.authenticated) {
-      review->status.user = {};
-      review->status.user.username = found->user.name;
-      review->status.user.uid = found->user.uid;
-      for (const std::string& group : found->user.groups) review->status.user.groups.push_back(group);
-      review->status.audiences = {};
-      for (const std::string& audience : found->audiences) review->status.audiences.push_back(audience);
-    } else {
-      review->status.error = "invalid bearer token";
-    }
-    return Reply(*review, 201);
-  }
-  if (kind == "SelfSubjectReview") {
-    Result<authentication::v1::SelfSubjectReview> review = DecodeBody<authentication::v1::SelfSubjectReview>(call);
-    if (!review) return review.error();
-    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
-    // Nothing of what was sent stays.
-    authentication::v1::SelfSubjectReview out;
-    out.metadata.creation_timestamp = core.Now();
-    out.status.user_info.username = call.user.name;
-    out.status.user_info.uid = call.user.uid;
-    for (const std::string& group : call.user.groups) out.status.user_info.groups.push_back(group);
-    return Reply(out, 201);
-  }
-  if (kind == "SelfSubjectRulesReview") {
-    Result<authorization::v1::SelfSubjectRulesReview> review = DecodeBody<authorization::v1::SelfSubjectRulesReview>(call);
-    if (!review) return review.error();
-    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
-    if (review->spec.namespace_.empty()) return BadRequest("no namespace on request");
-    authorization::v1::SelfSubjectRulesReview out;
-    out.status.resource_rules.push_back({.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}});
-    out.status.non_resource_rules.push_back({.verbs = {"*"}, .non_resource_urls = {"*"}});
-    return Reply(out, 201);
-  }
-  auto allow = [](auto& review, const ServedResource& r) -> Result<Answer> {
-    const auto& spec = review.spec;
-    std::vector<FieldError> errors;
-    if (!spec.resource_attributes && !spec.non_resource_attributes) {
-      errors.push_back(
-          InvalidValue("spec.resourceAttributes", Value(), "exactly one of nonResourceAttributes or resourceAttributes must be specified"));
-    }
-    if constexpr (requires { spec.user; }) {
-      if (spec.user.empty() && spec.groups.empty()) {
-        errors.push_back(InvalidValue("spec.user", "", "at least one of user or group must be specified"));
-      }
-    }
-    if (!errors.empty()) return Invalid(r.group, "", "", errors);
-    review.status = {};
-    review.status.allowed = true;
-    review.status.reason = "this server allows everything to authenticated users";
-    return Reply(review, 201);
-  };
-  if (kind == "SelfSubjectAccessReview") {
-    Result<authorization::v1::SelfSubjectAccessReview> review = DecodeBody<authorization::v1::SelfSubjectAccessReview>(call);
-    if (!review) return review.error();
-    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
-    return allow(*review, *call.resource);
-  }
-  if (kind == "LocalSubjectAccessReview") {
-    Result<authorization::v1::LocalSubjectAccessReview> review = DecodeBody<authorization::v1::LocalSubjectAccessReview>(call);
-    if (!review) return review.error();
-    if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
-    return allow(*review, *call.resource);
-  }
-  Result<authorization::v1::SubjectAccessReview> review = DecodeBody<authorization::v1::SubjectAccessReview>(call);
+namespace {
+
+Result<Answer> ReviewToken(ApiCore& core, Call& call, Tokens& tokens) {
+  Result<authentication::v1::TokenReview> review = DecodeBody<authentication::v1::TokenReview>(call);
   if (!review) return review.error();
   if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
-  return allow(*review, *call.resource);
+  if (review->spec.token.empty()) return BadRequest("token is required for TokenReview in authentication");
+  std::vector<std::string> audiences;
+  for (const String& audience : std::as_const(review->spec.audiences)) audiences.push_back(audience.str());
+  std::optional<Tokens::Found> found = tokens.Find(review->spec.token, core.Now(), audiences);
+  // The rest of a status that the client sent stays, as on the real server.
+  review->status.authenticated = found && AccountExists(core, found->user);
+  if (review->status.authenticated) {
+    review->status.user = {};
+    review->status.user.username = found->user.name;
+    review->status.user.uid = found->user.uid;
+    for (const std::string& group : found->user.groups) review->status.user.groups.push_back(group);
+    review->status.audiences = {};
+    for (const std::string& audience : found->audiences) review->status.audiences.push_back(audience);
+  } else {
+    review->status.error = "invalid bearer token";
+  }
+  return Reply(*review, 201);
+}
+
+Result<Answer> ReviewSelf(ApiCore& core, Call& call) {
+  Result<authentication::v1::SelfSubjectReview> review = DecodeBody<authentication::v1::SelfSubjectReview>(call);
+  if (!review) return review.error();
+  if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
+  // Discards everything that the client sent.
+  authentication::v1::SelfSubjectReview out;
+  out.metadata.creation_timestamp = core.Now();
+  out.status.user_info.username = call.user.name;
+  out.status.user_info.uid = call.user.uid;
+  for (const std::string& group : call.user.groups) out.status.user_info.groups.push_back(group);
+  return Reply(out, 201);
+}
+
+Result<Answer> ReviewRules(ApiCore& core, Call& call) {
+  Result<authorization::v1::SelfSubjectRulesReview> review = DecodeBody<authorization::v1::SelfSubjectRulesReview>(call);
+  if (!review) return review.error();
+  if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
+  if (review->spec.namespace_.empty()) return BadRequest("no namespace on request");
+  authorization::v1::SelfSubjectRulesReview out;
+  out.status.resource_rules.push_back({.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}});
+  out.status.non_resource_rules.push_back({.verbs = {"*"}, .non_resource_urls = {"*"}});
+  return Reply(out, 201);
+}
+
+template <typename Review>
+Result<Answer> ReviewAccess(ApiCore& core, Call& call) {
+  Result<Review> review = DecodeBody<Review>(call);
+  if (!review) return review.error();
+  if (auto ok = AdmitCreated(core, call, *review); !ok) return ok.error();
+  const auto& spec = std::as_const(*review).spec;
+  std::vector<FieldError> errors;
+  if (!spec.resource_attributes && !spec.non_resource_attributes) {
+    errors.push_back(
+        InvalidValue("spec.resourceAttributes", Value(), "exactly one of nonResourceAttributes or resourceAttributes must be specified"));
+  }
+  if constexpr (requires { spec.user; }) {
+    if (spec.user.empty() && spec.groups.empty()) {
+      errors.push_back(InvalidValue("spec.user", "", "at least one of user or group must be specified"));
+    }
+  }
+  if (!errors.empty()) return Invalid(call.resource->group, "", "", errors);
+  review->status = {};
+  review->status.allowed = true;
+  review->status.reason = "this server allows everything to authenticated users";
+  return Reply(*review, 201);
+}
+
+}  // namespace
+
+Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens) {
+  const std::string& kind = call.resource->kind;
+  if (kind == "TokenReview") return ReviewToken(core, call, tokens);
+  if (kind == "SelfSubjectReview") return ReviewSelf(core, call);
+  if (kind == "SelfSubjectRulesReview") return ReviewRules(core, call);
+  if (kind == "SelfSubjectAccessReview") return ReviewAccess<authorization::v1::SelfSubjectAccessReview>(core, call);
+  if (kind == "LocalSubjectAccessReview") return ReviewAccess<authorization::v1::LocalSubjectAccessReview>(core, call);
+  return ReviewAccess<authorization::v1::SubjectAccessReview>(core, call);
 }
 
 }  // namespace kube::apiserver

@@ -334,6 +334,79 @@ std::string ApiCore::UpdateRequest::DescribePatch(const Value& patched) const {
   return strategic_patch.is_null() ? ToJson(patched) : GoText(strategic_patch);
 }
 
+namespace {
+
+Result<Decoded> DecodeChanged(const ServedResource& r, const ApiCore::UpdateRequest& request, const Value& wanted) {
+  Result<Decoded> decoded = DecodeObject(r, wanted, request.is_apply);
+  if (!decoded) {
+    if (!request.is_patch) return decoded.error();
+    return Invalid("", "", "", {InvalidValue("patch", request.DescribePatch(wanted), AfterColon(decoded.error().message()))});
+  }
+  if (request.is_patch && request.validation == FieldValidation::kStrict && !decoded->problems.empty()) {
+    return Invalid("", "", "",
+                   {InvalidValue("patch", request.DescribePatch(wanted), "strict decoding error: " + Joined(decoded->problems))});
+  }
+  return decoded;
+}
+
+// Checks that the object's name is that of the URL. If `may_lack_it`, sets a missing name.
+Result<void> CheckName(Value& object, const std::string& wanted, bool may_lack_it) {
+  std::string_view name = NameOf(object);
+  if (name.empty()) {
+    if (!may_lack_it) {
+      return BadRequest(fmt::format("the name of the object ({} based on URL) was undeterminable: name must be provided", wanted));
+    }
+    object["metadata"]["name"] = wanted;
+  } else if (name != wanted) {
+    return BadRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, wanted));
+  }
+  return {};
+}
+
+// The object as the client sent it, but with the managed fields of `object`: the form that webhooks receive.
+Value WithManagedFieldsOf(const Value& sent, const Value& object) {
+  Value shown = sent;
+  if (const Value* managed = MetaOf(object).Find("managedFields")) {
+    shown["metadata"]["managedFields"] = *managed;
+  } else {
+    shown["metadata"].MutableObject().Erase("managedFields");
+  }
+  return shown;
+}
+
+Error UidConflict(const ServedResource& r, const std::string& name, std::string_view uid, const StoredObject& current) {
+  std::string key = (r.custom ? r.group + "/" : std::string()) + r.resource + "/" + StoreKey(current.ns, current.name);
+  return Conflict(r.group, r.resource, name,
+                  fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: "
+                              "Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                              key, uid, current.uid));
+}
+
+}  // namespace
+
+Result<std::optional<Answer>> ApiCore::CreateByApply(Call& call, Value object, bool dry_run) {
+  const ServedResource& r = *call.resource;
+  if (auto ok = CheckPlace(call, call.name); !ok) return ok.error();
+  WipeMetaForCreate(object);
+  AdmissionAttributes attributes = AttributesOf(call, "CREATE", std::move(object), Value(), dry_run);
+  Result<Value> admitted = Mutate(call, attributes);
+  if (!admitted) return admitted.error();
+  object = *std::move(admitted);
+  FillMetaForCreate(object, Now());
+  ServiceAllocation services(services_);
+  WriteContext context{
+      .resource = r, .now = Now(), .services = &services, .user = &call.user, .admission = &admission_, .warnings = &call.warnings};
+  Result<Value> ready = PrepareCreate(std::move(object), context);
+  if (!ready) return ready.error();
+  ready = RunChecks(r, *std::move(ready), nullptr);
+  if (!ready) return ready.error();
+  if (auto ok = Validate(call, attributes, *ready); !ok) return ok.error();
+  Result<Answer> answer = StoreNew(call, *std::move(ready), services, dry_run);
+  if (answer) return std::optional(*std::move(answer));
+  if (IsAlreadyExists(answer.error())) return std::optional<Answer>();
+  return answer.error();
+}
+
 Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const Change& change) {
   const ServedResource& r = *call.resource;
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
@@ -348,27 +421,12 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
     Result<Value> wanted = change(live);
     if (!wanted) return wanted.error();
     call.warnings.clear();  // of the last attempt only
-    Result<Decoded> decoded = DecodeObject(r, *wanted, request.is_apply);
-    if (!decoded) {
-      if (!request.is_patch) return decoded.error();
-      return Invalid("", "", "", {InvalidValue("patch", request.DescribePatch(*wanted), AfterColon(decoded.error().message()))});
-    }
-    if (request.is_patch && request.validation == FieldValidation::kStrict && !decoded->problems.empty()) {
-      return Invalid("", "", "",
-                     {InvalidValue("patch", request.DescribePatch(*wanted), "strict decoding error: " + Joined(decoded->problems))});
-    }
+    Result<Decoded> decoded = DecodeChanged(r, request, *wanted);
+    if (!decoded) return decoded.error();
     if (auto ok = ReportProblems(call, decoded->problems, request.validation); !ok) return ok.error();
     Value object = std::move(decoded->object);
     if (auto ok = SetNamespace(object, r, call.ns); !ok) return ok.error();
-    std::string_view name = NameOf(object);
-    if (name.empty()) {
-      if (!request.is_apply && !request.is_patch) {
-        return BadRequest(fmt::format("the name of the object ({} based on URL) was undeterminable: name must be provided", call.name));
-      }
-      object["metadata"]["name"] = call.name;
-    } else if (name != call.name) {
-      return BadRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.name));
-    }
+    if (auto ok = CheckName(object, call.name, request.is_apply || request.is_patch); !ok) return ok.error();
     std::string_view uid = MetaOf(object)["uid"].string_value();
     if (!current) {
       if (!uid.empty() && request.is_apply) {
@@ -377,33 +435,15 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
       }
       request.created = true;
       if (!request.is_apply) return CreateFrom(call, Decoded{std::move(object), {}}, request.validation, request.manager, request.dry_run);
-      if (auto ok = CheckPlace(call, call.name); !ok) return ok.error();
-      WipeMetaForCreate(object);
-      AdmissionAttributes attributes = AttributesOf(call, "CREATE", std::move(object), Value(), request.dry_run);
-      Result<Value> admitted = Mutate(call, attributes);
-      if (!admitted) return admitted.error();
-      object = *std::move(admitted);
-      FillMetaForCreate(object, Now());
-      ServiceAllocation services(services_);
-      WriteContext context{
-          .resource = r, .now = Now(), .services = &services, .user = &call.user, .admission = &admission_, .warnings = &call.warnings};
-      Result<Value> ready = PrepareCreate(std::move(object), context);
-      if (!ready) return ready.error();
-      ready = RunChecks(r, *std::move(ready), nullptr);
-      if (!ready) return ready.error();
-      if (auto ok = Validate(call, attributes, *ready); !ok) return ok.error();
-      Result<Answer> answer = StoreNew(call, *std::move(ready), services, request.dry_run);
-      if (!answer && IsAlreadyExists(answer.error())) continue;
-      return answer;
+      Result<std::optional<Answer>> made = CreateByApply(call, std::move(object), request.dry_run);
+      if (!made) return made.error();
+      if (!*made) continue;
+      return **std::move(made);
     }
     std::string version = MetaOf(object)["resourceVersion"].string_value().str();
     std::string_view live_version = MetaOf(live)["resourceVersion"].string_value();
     if (!uid.empty() && uid != MetaOf(live)["uid"].string_value() && !request.is_patch) {
-      std::string key = (r.custom ? r.group + "/" : std::string()) + r.resource + "/" + StoreKey(current->ns, current->name);
-      return Conflict(r.group, r.resource, call.name,
-                      fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: "
-                                  "Precondition failed: UID in precondition: {}, UID in object meta: {}",
-                                  key, uid, current->uid));
+      return UidConflict(r, call.name, uid, *current);
     }
     // A Scale goes through admission by itself (subresources.cc).
     const bool admit = call.admit && request.subresource != "scale" && hooks_.Any(r);
@@ -434,13 +474,7 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
     }
     AdmissionAttributes attributes;
     if (admit) {
-      Value shown = sent;
-      if (const Value* managed = MetaOf(object).Find("managedFields")) {
-        shown["metadata"]["managedFields"] = *managed;
-      } else {
-        shown["metadata"].MutableObject().Erase("managedFields");
-      }
-      attributes = AttributesOf(call, "UPDATE", std::move(shown), live, request.dry_run);
+      attributes = AttributesOf(call, "UPDATE", WithManagedFieldsOf(sent, object), live, request.dry_run);
       Result<Value> admitted = Mutate(call, attributes);
       if (!admitted) return admitted.error();
       object = *std::move(admitted);

@@ -138,12 +138,12 @@ Indexer<Pod> ManyPods(int count) {
 
 TEST(IndexerSelectTest, FirstQuestionForALabelMakesItsIndex) {
   const Indexer<Pod> pods = ManyPods(1000);
-  EXPECT_THAT(pods.store()->LabelIndexes(), IsEmpty());
+  EXPECT_THAT(internal::IndexerAccess::StoreOf(pods)->LabelIndexes(), IsEmpty());
   EXPECT_THAT(pods.List(Labels("app=web")), SizeIs(20));
-  EXPECT_THAT(Texts(pods.store()->LabelIndexes()), ElementsAre("app"));
+  EXPECT_THAT(Texts(internal::IndexerAccess::StoreOf(pods)->LabelIndexes()), ElementsAre("app"));
   EXPECT_THAT(pods.List(Labels("app==db")), SizeIs(980));
   EXPECT_THAT(pods.List(Labels("app=none")), IsEmpty());
-  EXPECT_THAT(Texts(pods.store()->LabelIndexes()), ElementsAre("app"));
+  EXPECT_THAT(Texts(internal::IndexerAccess::StoreOf(pods)->LabelIndexes()), ElementsAre("app"));
 }
 
 TEST(IndexerSelectTest, OperatorsThatNameNoValueMakeNoIndex) {
@@ -152,13 +152,13 @@ TEST(IndexerSelectTest, OperatorsThatNameNoValueMakeNoIndex) {
   EXPECT_THAT(pods.List(Labels("canary")), SizeIs(100));
   EXPECT_THAT(pods.List(Labels("!canary")), SizeIs(900));
   EXPECT_THAT(pods.List(Labels("app notin (web)")), SizeIs(980));
-  EXPECT_THAT(pods.store()->LabelIndexes(), IsEmpty());
+  EXPECT_THAT(internal::IndexerAccess::StoreOf(pods)->LabelIndexes(), IsEmpty());
 }
 
 TEST(IndexerSelectTest, EmptyValueIsNotAnAbsentLabel) {
   const Indexer<Pod> pods = ManyPods(1000);
   EXPECT_THAT(pods.List(Labels("canary=")), SizeIs(100));
-  EXPECT_THAT(Texts(pods.store()->LabelIndexes()), ElementsAre("canary"));
+  EXPECT_THAT(Texts(internal::IndexerAccess::StoreOf(pods)->LabelIndexes()), ElementsAre("canary"));
 }
 
 TEST(IndexerSelectTest, InTakesAllItsValuesOnce) {
@@ -182,7 +182,7 @@ TEST(IndexerSelectTest, ContradictionsMatchNothing) {
 TEST(IndexerSelectTest, FewObjectsNeedNoIndex) {
   const Indexer<Pod> pods = ManyPods(20);
   EXPECT_THAT(pods.List(Labels("app=web")), SizeIs(1));
-  EXPECT_THAT(pods.store()->LabelIndexes(), IsEmpty());
+  EXPECT_THAT(internal::IndexerAccess::StoreOf(pods)->LabelIndexes(), IsEmpty());
 }
 
 TEST(IndexerSelectTest, LabelIndexFollowsChanges) {
@@ -198,7 +198,7 @@ TEST(IndexerSelectTest, LabelIndexFollowsChanges) {
   EXPECT_THAT(pods.List(Labels("app=web")), SizeIs(4));
   pods.Replace({MakePod({.name = "only", .labels = {{"app", "web"}}})});
   EXPECT_THAT(NamesOf(pods.List(Labels("app=web"))), ElementsAre("default/only"));
-  EXPECT_THAT(Texts(pods.store()->LabelIndexes()), ElementsAre("app"));
+  EXPECT_THAT(Texts(internal::IndexerAccess::StoreOf(pods)->LabelIndexes()), ElementsAre("app"));
 }
 
 TEST(IndexerSelectTest, AtMostSixteenLabelIndexesTheLeastUsedGoes) {
@@ -211,10 +211,10 @@ TEST(IndexerSelectTest, AtMostSixteenLabelIndexesTheLeastUsedGoes) {
   }
   pods.Replace(all);
   for (int key = 0; key < 16; ++key) EXPECT_THAT(pods.List(Labels("k" + std::to_string(key) + "=3")), SizeIs(20));
-  EXPECT_THAT(pods.store()->LabelIndexes(), SizeIs(16));
+  EXPECT_THAT(internal::IndexerAccess::StoreOf(pods)->LabelIndexes(), SizeIs(16));
   EXPECT_THAT(pods.List(Labels("k0=3")), SizeIs(20));  // used again: k1 is the oldest now
   EXPECT_THAT(pods.List(Labels("k16=3")), SizeIs(20));
-  const std::vector<std::string> kept = Texts(pods.store()->LabelIndexes());
+  const std::vector<std::string> kept = Texts(internal::IndexerAccess::StoreOf(pods)->LabelIndexes());
   EXPECT_THAT(kept, SizeIs(16));
   EXPECT_THAT(kept, testing::Contains("k0"));
   EXPECT_THAT(kept, testing::Contains("k16"));

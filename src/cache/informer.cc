@@ -46,10 +46,6 @@ void HandlerRegistration::Remove() {
 
 HandlerStatus HandlerRegistration::status() const { return thread_ != nullptr ? thread_->status() : HandlerStatus(); }
 
-namespace internal {
-
-InformerHandle::~InformerHandle() { core_->Stop(); }
-
 bool InformerBase::HasSynced() const { return handle_->core().HasSynced(); }
 Result<void> InformerBase::WaitForSync(const Context& ctx) const { return handle_->core().WaitForSync(ctx); }
 Result<void> InformerBase::WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version) const {
@@ -76,13 +72,17 @@ Result<void> InformerBase::CheckHeld(std::string_view what) const {
 Result<void> InformerBase::SetTransform(std::function<Result<void>(void*)> transform) const {
   return handle_->core().SetTransform(std::move(transform));
 }
-const std::shared_ptr<Store>& InformerBase::store() const { return handle_->core().store(); }
+const std::shared_ptr<internal::Store>& InformerBase::store() const { return handle_->core().store(); }
 
-Result<HandlerRegistration> InformerBase::Add(Handler handler, HandlerOptions options) const {
-  Result<std::shared_ptr<HandlerThread>> thread = handle_->core().AddHandler(std::move(handler), options);
+Result<HandlerRegistration> InformerBase::Add(internal::Handler handler, HandlerOptions options) const {
+  Result<std::shared_ptr<internal::HandlerThread>> thread = handle_->core().AddHandler(std::move(handler), options);
   if (!thread) return thread.error();
   return HandlerRegistration(handle_, *std::move(thread));
 }
+
+namespace internal {
+
+InformerHandle::~InformerHandle() { core_->Stop(); }
 
 std::shared_ptr<InformerHandle> MakeInformer(InformerSetup setup) {
   const Gvr& gvr = setup.target.gvr;

@@ -60,8 +60,7 @@ InformerOptions InformerFactory::defaults() const {
           .watch_list = impl_->options.watch_list};
 }
 
-std::shared_ptr<InformerHandle> InformerFactory::Find(const internal::ObjectForm& form, internal::ResourceTarget target,
-                                                      InformerOptions options) {
+std::shared_ptr<InformerHandle> InformerFactory::Find(const internal::ObjectForm& form, ResourceTarget target, InformerOptions options) {
   const Impl::Key key(&form, target.gvr, options.ns, options.label_selector, options.field_selector,
                       internal::FieldsOf(options).ToString());
   MutexLock lock(impl_->mu);

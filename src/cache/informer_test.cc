@@ -524,7 +524,7 @@ TEST_F(InformerTest, AListThatGoesBackInVersionsEndsTheWait) {
   const auto watch = FirstList({PodAt("a", "7")}, "10");
   pods.Start(ctx_);
   ASSERT_TRUE(pods.WaitForSync(Soon()));
-  InformerCore& core = pods.handle()->core();
+  InformerCore& core = InformerAccess::HandleOf(pods)->core();
   const Awaited before{.key = {"default", "a"}, .version = 12, .stamp = NextStamp()};
   std::atomic<int> notified = 0;
   EXPECT_FALSE(core.HasSeen(before));
@@ -574,7 +574,7 @@ TEST_F(InformerTest, ADeletionIsSeenWhenTheObjectIsGoneOrBeingDeleted) {
   const auto watch = FirstList({uid(PodAt("a", "7"), "1"), uid(PodAt("b", "8"), "2")}, "10");
   pods.Start(ctx_);
   ASSERT_TRUE(pods.WaitForSync(Soon()));
-  InformerCore& core = pods.handle()->core();
+  InformerCore& core = InformerAccess::HandleOf(pods)->core();
   using Deletion = Awaited::Deletion;
   const Awaited asked{.key = {"default", "a"}, .deletion = Deletion::kAskedFor, .uid = "1"};
   const Awaited done{.key = {"default", "a"}, .deletion = Deletion::kDone, .uid = "1"};
@@ -604,7 +604,7 @@ TEST_F(InformerTest, ADeletionIsSeenWhenTheObjectIsGoneOrBeingDeleted) {
 TEST_F(InformerTest, AnObjectThatIsNotSelectedIsSeenWhenItIsNotThere) {
   SharedInformer<Pod> pods = Make();
   const auto watch = FirstList({PodAt("a", "7")}, "10");
-  InformerCore& core = pods.handle()->core();
+  InformerCore& core = InformerAccess::HandleOf(pods)->core();
   EXPECT_FALSE(core.HasSeen({.key = {"default", "c"}, .version = 12, .unselected = true}));  // nobody knows yet
   pods.Start(ctx_);
   ASSERT_TRUE(pods.WaitForSync(Soon()));
@@ -617,7 +617,7 @@ TEST_F(InformerTest, AnObjectThatIsNotSelectedIsSeenWhenItIsNotThere) {
 TEST_F(InformerTest, WhoWantsToKnowIsToldOnceWhenItHasBeenSeen) {
   SharedInformer<Pod> pods = Make();
   const auto watch = FirstList({}, "10");
-  InformerCore& core = pods.handle()->core();
+  InformerCore& core = InformerAccess::HandleOf(pods)->core();
   std::atomic<int> early = 0, told = 0, cancelled = 0, never = 0;
   ASSERT_TRUE(core.NotifyWhenSeen({.key = {"default", "a"}, .version = 10}, [&] { ++early; }));
   pods.Start(ctx_);

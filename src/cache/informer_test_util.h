@@ -99,7 +99,7 @@ class InformerFixture : public ::testing::Test {
   ~InformerFixture() override { cancel_.Cancel(); }
 
   SharedInformer<Pod> Make(InformerOptions options = {}) {
-    return SharedInformer<Pod>(std::make_shared<InformerHandle>(
+    return InformerAccess::Make<Pod>(std::make_shared<InformerHandle>(
         std::make_shared<InformerCore>(source_, ObjectForm::Of<Pod>(), Gvr{"", "v1", "pods"}, std::move(options), nullptr)));
   }
   // The initial list as a stream, and the watch that continues it.

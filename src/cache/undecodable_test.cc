@@ -29,7 +29,7 @@ class UndecodableTest : public InformerFixture {
  protected:
   // With lists, not streams. The first list is in the source already.
   void StartWithLists() {
-    informer_.emplace(SharedInformer<Pod>(std::make_shared<InformerHandle>(std::make_shared<InformerCore>(
+    informer_.emplace(InformerAccess::Make<Pod>(std::make_shared<InformerHandle>(std::make_shared<InformerCore>(
         source_, ObjectForm::Of<Pod>(), Gvr{"", "v1", "pods"}, InformerOptions{.watch_list = false}, metrics_))));
     registration_ = *informer_->AddEventHandler(witness_.Handler());
     informer_->Start(ctx_);
@@ -499,7 +499,7 @@ TEST_F(UndecodableTest, TheVersionMovesOn) {
 TEST_F(UndecodableTest, WhatATransformRefusesIsNotServedAsFresh) {
   List({PodAt("a", "1"), PodAt("b", "2")}, "10", {});
   auto watch = source_->AddWatch();
-  informer_.emplace(SharedInformer<Pod>(std::make_shared<InformerHandle>(std::make_shared<InformerCore>(
+  informer_.emplace(InformerAccess::Make<Pod>(std::make_shared<InformerHandle>(std::make_shared<InformerCore>(
       source_, ObjectForm::Of<Pod>(), Gvr{"", "v1", "pods"}, InformerOptions{.watch_list = false}, metrics_))));
   ASSERT_TRUE(informer_->Transform([](Pod& pod) -> Result<void> {
     if (pod.metadata.labels.Get("bad") == "yes") return Error::Invalid("not this one");
@@ -527,7 +527,7 @@ TEST_F(UndecodableTest, TwoInformersKeepTheirOwn) {
   auto other_source = std::make_shared<ScriptedSource>();
   other_source->AddList(PageOf<Pod>({PodAt("a", "1"), PodAt("b", "2")}, "10"));
   (void)other_source->AddWatch();
-  const SharedInformer<Pod> other(std::make_shared<InformerHandle>(std::make_shared<InformerCore>(
+  const auto other = InformerAccess::Make<Pod>(std::make_shared<InformerHandle>(std::make_shared<InformerCore>(
       other_source, ObjectForm::Of<Pod>(), Gvr{"", "v1", "pods"}, InformerOptions{.watch_list = false}, nullptr)));
   other.Start(ctx_);
   ASSERT_TRUE(other.WaitForSync(Soon()));

@@ -71,7 +71,7 @@ Result<Client> Client::FromEnvironment(ClientOptions options) {
 
 Result<Client> Client::FromConfig(const ClientConfig& config, ClientOptions options) {
   if (Result<void> valid = config.Validate(); !valid) return valid.error();
-  auto core = std::make_shared<internal::ClientCore>();
+  auto core = std::make_shared<ClientCore>();
   core->config = config;
   core->ns = config.ns.empty() ? "default" : config.ns;
   core->clock = options.clock != nullptr ? options.clock : Clock::Real();
@@ -135,8 +135,6 @@ Result<HttpResponse> Client::Raw(const Context& ctx, HttpRequest request) const 
   return core_->Send(ctx, std::move(request), what);
 }
 
-namespace internal {
-
 Result<HttpResponse> ClientCore::Send(const Context& ctx, HttpRequest request, const std::string& what) const {
   if (!request.streaming) request.timeout = config.timeout;
   // What the answer is judged by; the body is not needed for that.
@@ -152,5 +150,4 @@ Result<HttpResponse> ClientCore::Send(const Context& ctx, HttpRequest request, c
   return ErrorFromResponse(*response, asked).WithContext(what);
 }
 
-}  // namespace internal
 }  // namespace kube

@@ -12,7 +12,7 @@
 #include "kube/transport/http_transport.h"
 #include "kube/transport/transport.h"
 
-namespace kube::internal {
+namespace kube {
 
 // Thread safety: immutable once created, except protobuf_refusals, which is thread-safe.
 class ClientCore {
@@ -23,10 +23,10 @@ class ClientCore {
   std::shared_ptr<Transport> transport;       // with all decorators
   std::shared_ptr<Clock> clock;
   std::shared_ptr<RateLimiter> discovery_limiter;  // with a burst of 300; null: the common limiter
-  mutable ProtobufRefusals protobuf_refusals;
+  mutable internal::ProtobufRefusals protobuf_refusals;
 
   // Sends a request and turns unsuccessful responses into errors. `what` is prepended to errors: "get pods default/web".
   Result<HttpResponse> Send(const Context& ctx, HttpRequest request, const std::string& what) const;
 };
 
-}  // namespace kube::internal
+}  // namespace kube

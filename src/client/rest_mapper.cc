@@ -40,7 +40,7 @@ Error NoKind(const GroupKind& kind, const std::vector<String>& versions) {
 }
 
 ResourceClient<DynamicObject> ClientFor(const Client& client, const RestMapping& mapping) {
-  internal::ResourceTarget target;
+  ResourceTarget target;
   target.gvr = mapping.gvr;
   target.gvk = mapping.gvk;
   target.namespaced = mapping.namespaced;

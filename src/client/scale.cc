@@ -91,7 +91,7 @@ Result<Scale> Send(const Context& ctx, const Client& client, const Gvr& resource
   Result<Scale> scale = value ? ToCurrentForm(*std::move(value)) : value.error();
   if (!scale) return scale.error().WithContext("read the " + path.Describe());
   if (call.verb != "get" && call.query.count("dryRun") == 0) {
-    const internal::ResourceTarget written{.gvr = resource};
+    const ResourceTarget written{.gvr = resource};
     internal::ReportMetadata(client.core(), ctx, {written, call.verb, "scale"}, key, scale->metadata);
   }
   return scale;

@@ -176,7 +176,7 @@ Watcher<T> WatcherOf(const std::string& content_type, std::unique_ptr<BodyStream
   response.code = 200;
   response.headers.Add("Content-Type", content_type);
   response.stream = std::move(body);
-  return Watcher<T>(MakeWatchStream(target, options, "watch pods", std::move(response)).value());
+  return internal::WatcherAccess::Make<T>(MakeWatchStream(target, options, "watch pods", std::move(response)).value());
 }
 
 template <typename T = Pod>

@@ -34,7 +34,7 @@ bool IsGone(const meta::v1::ObjectMeta& metadata) {
   return !metadata.deletion_timestamp.IsZero() && metadata.finalizers.empty() && metadata.deletion_grace_period_seconds.value_or(0) == 0;
 }
 
-void Tell(WriteObserver& observer, Effect effect, const internal::ClientCore& core, const internal::WriteCall& call, const ObjectKey& key,
+void Tell(WriteObserver& observer, Effect effect, const ClientCore& core, const internal::WriteCall& call, const ObjectKey& key,
           const meta::v1::ObjectMeta& metadata, std::optional<Map<String>> labels = {}) {
   observer.Wrote({.effect = effect,
                   .gvr = call.target.gvr,

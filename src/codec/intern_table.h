@@ -189,4 +189,8 @@ class InternTable {
   std::uint64_t lookups_ = 0, hits_ = 0, hit_bytes_ = 0, hashed_bytes_ = 0, scanned_tokens_ = 0;
 };
 
+struct InternAccess {
+  static InternTable& TableOf(Interner& interner) { return *interner.table_; }
+};
+
 }  // namespace kube::internal

@@ -54,12 +54,13 @@ class JsonDecoder {
         strict_(options.strict),
         keep_unknown_(options.keep_unknown),
         // A shared part would hide the strict problems inside it, and bring the unknown fields of another decoder.
-        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr),
+        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &InternAccess::TableOf(*options.interner)
+                                                                                      : nullptr),
         options_(options) {}
 
   Result<void> Run(const TypeInfo& type, void* object) {
     const FieldSelection fields = SelectionFor(type, options_);
-    node_ = fields.root();
+    node_ = SelectionAccess::RootOf(fields);
     if (type.kind != nullptr && type.kind->is_list) items_ = FindByName(type, "items", 0).field;
     if (!Struct(type, static_cast<char*>(object), nullptr, 0)) return Error::Decode(std::move(error_));
     if (!t_.AtEnd()) return Error::Decode("offset " + std::to_string(t_.Offset(t_.pos)) + ": more text after the JSON value");

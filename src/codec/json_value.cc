@@ -21,8 +21,8 @@ class ValueReader {
   ValueReader(JsonTokens& tokens, const DecodeOptions& options)
       : t_(tokens),
         strict_(options.strict),
-        table_(options.interner != nullptr && !options.strict ? &options.interner->table() : nullptr),
-        node_(options.fields == nullptr ? nullptr : options.fields->root()) {}
+        table_(options.interner != nullptr && !options.strict ? &InternAccess::TableOf(*options.interner) : nullptr),
+        node_(options.fields == nullptr ? nullptr : SelectionAccess::RootOf(*options.fields)) {}
 
   bool Read(Value& out, const Path* path, int depth) {
     if (depth >= kMaxDecodeDepth) return Fail(path, "nested too deep");

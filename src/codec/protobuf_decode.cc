@@ -47,7 +47,8 @@ class ProtobufDecoder {
         node_(selection),
         strict_(options.strict),
         keep_unknown_(options.keep_unknown),
-        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &options.interner->table() : nullptr),
+        table_(options.interner != nullptr && !options.strict && options.keep_unknown ? &InternAccess::TableOf(*options.interner)
+                                                                                      : nullptr),
         type_(type),
         predecessors_(table_ != nullptr && options.predecessors != nullptr && options.predecessors->Has(type) ? options.predecessors
                                                                                                               : nullptr) {}
@@ -531,7 +532,7 @@ Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std::string_view
     message = envelope->raw;
   }
   const FieldSelection fields = internal::SelectionFor(type, options);
-  internal::ProtobufDecoder decoder(type, bytes, options, fields.root());
+  internal::ProtobufDecoder decoder(type, bytes, options, internal::SelectionAccess::RootOf(fields));
   if (!decoder.Object(static_cast<char*>(object), message)) return decoder.TakeError();
   if (!decoder.problems().empty()) return Error::Decode("strict decoding error: " + decoder.problems());
   return {};

@@ -41,6 +41,11 @@ struct SelectionNode {
   }
 };
 
+struct SelectionAccess {
+  // Returns null if everything is selected.
+  static const SelectionNode* RootOf(const FieldSelection& fields) { return fields.root_.get(); }
+};
+
 // The root for one call of a decoder: in a list kind a selection is about the items.
 inline FieldSelection SelectionFor(const TypeInfo& type, const DecodeOptions& options) {
   if (options.fields == nullptr || options.fields->everything()) return {};

@@ -523,7 +523,8 @@ Result<std::vector<Value>> ParseYaml(std::string_view text, const DecodeOptions&
   values.reserve(documents->size());
   for (YamlDocument& document : *documents) {
     if (options.strict && !document.duplicates.empty()) return StrictError(document.duplicates, nullptr);
-    if (options.fields != nullptr && !options.fields->everything()) internal::ApplySelection(*options.fields->root(), document.value);
+    if (options.fields != nullptr && !options.fields->everything())
+      internal::ApplySelection(*internal::SelectionAccess::RootOf(*options.fields), document.value);
     values.push_back(std::move(document.value));
   }
   return values;

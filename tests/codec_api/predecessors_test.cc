@@ -19,25 +19,25 @@ using core::v1::Container;
 using core::v1::Pod;
 
 // Has one earlier version, whatever is asked for.
-class OneEarlier final : public internal::Predecessors {
+class OneEarlier final : public Predecessors {
  public:
   OneEarlier() : Predecessors(Pod::kType) {}
-  const void* Begin(const void* object, internal::PartHashes& parts) override {
+  const void* Begin(const void* object, PartHashes& parts) override {
     ++begun;
     name = static_cast<const Pod*>(object)->metadata.name.str();
     parts = earlier_parts;
     return earlier.get();
   }
-  void End(const void*, const internal::PartHashes& parts) override {
+  void End(const void*, const PartHashes& parts) override {
     ++ended;
     last = parts;
   }
 
   std::shared_ptr<const Pod> earlier;
-  internal::PartHashes earlier_parts{};
+  PartHashes earlier_parts{};
   int begun = 0, ended = 0;
   std::string name;
-  internal::PartHashes last{};
+  PartHashes last{};
 };
 
 Pod Web() {
@@ -136,7 +136,7 @@ TEST_F(PredecessorsTest, DecodesWhatChanged) {
   pod.spec = {};
   pod.status = {};
   EXPECT_TRUE(Decode(pod)->spec.containers.empty()) << "what is there no more is not there";
-  EXPECT_EQ(predecessors_.last, internal::PartHashes{});
+  EXPECT_EQ(predecessors_.last, PartHashes{});
 }
 
 // The new version may be changed as any copy: the earlier one, which others read, stays as it is.

@@ -23,21 +23,21 @@ const kube::FieldSelection& Some() {
 
 // The object of the last call, as the earlier version of whatever comes next.
 template <typename T>
-class Last final : public kube::internal::Predecessors {
+class Last final : public kube::Predecessors {
  public:
   Last() : Predecessors(T::kType) {}
-  const void* Begin(const void*, kube::internal::PartHashes& parts) override {
+  const void* Begin(const void*, kube::PartHashes& parts) override {
     parts = parts_;
     return object_.get();
   }
-  void End(const void* object, const kube::internal::PartHashes& parts) override {
+  void End(const void* object, const kube::PartHashes& parts) override {
     object_ = std::make_unique<T>(*static_cast<const T*>(object));
     parts_ = parts;
   }
 
  private:
   std::unique_ptr<T> object_;
-  kube::internal::PartHashes parts_{};
+  kube::PartHashes parts_{};
 };
 
 // The second time all of it is there already; the last time what half of it was.

@@ -27,12 +27,12 @@ namespace kube {
 template <typename T>
 class Result;
 
-namespace internal {
-
 // The types that a Result<T> can be constructed from: everything that converts to T, except an Error or another Result<T>.
 template <typename U, typename T>
 concept ResultSource =
     !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, Result<T>> && std::is_convertible_v<U&&, T>;
+
+namespace internal {
 
 // The result of f(args...) as a Result.
 template <typename F, typename... Args>
@@ -54,8 +54,8 @@ class [[nodiscard]] Result {
   using value_type = T;
 
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
-  template <internal::ResultSource<T> U = T>  // the concept leaves copying and moving to their own constructors
-  Result(U&& value)                           // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+  template <ResultSource<T> U = T>  // the concept leaves copying and moving to their own constructors
+  Result(U&& value)                 // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : state_(std::in_place_index<0>, std::forward<U>(value)) {}
 
   // True if there is a value.
@@ -114,12 +114,12 @@ class [[nodiscard]] Result {
   }
   // Returns f(value) wrapped in a Result, or the error if there is no value. f may return void.
   template <typename F>
-  auto transform(F&& f) const& -> decltype(internal::ResultOf(std::forward<F>(f), std::declval<const T&>())) {
+  auto transform(F&& f) const& -> Result<std::remove_cvref_t<std::invoke_result_t<F, const T&>>> {
     if (!ok()) return error();
     return internal::ResultOf(std::forward<F>(f), **this);
   }
   template <typename F>
-  auto transform(F&& f) && -> decltype(internal::ResultOf(std::forward<F>(f), std::declval<T&&>())) {
+  auto transform(F&& f) && -> Result<std::remove_cvref_t<std::invoke_result_t<F, T&&>>> {
     if (!ok()) return error();
     return internal::ResultOf(std::forward<F>(f), Moved());
   }
@@ -169,7 +169,7 @@ class [[nodiscard]] Result<void> {
     return std::forward<F>(f)();
   }
   template <typename F>
-  auto transform(F&& f) const -> decltype(internal::ResultOf(std::forward<F>(f))) {
+  auto transform(F&& f) const -> Result<std::remove_cvref_t<std::invoke_result_t<F>>> {
     if (!ok()) return error();
     return internal::ResultOf(std::forward<F>(f));
   }

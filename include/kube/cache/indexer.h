@@ -116,6 +116,8 @@ std::vector<Ptr<T>> CastAll(std::vector<ObjectRef> refs) {
   return out;
 }
 
+struct IndexerAccess;
+
 }  // namespace internal
 
 // A handle: copies share one store.
@@ -123,7 +125,6 @@ template <ObjectType T>
 class Indexer {
  public:
   Indexer() : store_(std::make_shared<internal::Store>(internal::ObjectForm::Of<T>())) {}
-  explicit Indexer(std::shared_ptr<internal::Store> store) : store_(std::move(store)) {}
 
   // Returns null if there is no such object. If its newest version cannot be decoded, returns the last one that could be.
   Ptr<T> Get(const ObjectKey& key) const { return std::static_pointer_cast<const T>(store_->Get(key.ns.view(), key.name.view())); }
@@ -156,6 +157,8 @@ class Indexer {
   std::string resource_version() const { return store_->resource_version(); }
   // Walks all objects: for debug pages and metrics, not for frequent calls.
   CacheStats Stats() const { return store_->Stats(); }
+  // Returns up to `most` of the objects whose newest version cannot be decoded. A cache records at most a thousand.
+  std::vector<UndecodableObject> Undecodable(std::size_t most) const { return store_->FirstUndecodable(most); }
 
   // Adds an index: an object is found under each value that the function returns. May be called at any time; existing objects are indexed
   // at once. Errors: kInvalid if the name is taken; nothing changes then.
@@ -180,10 +183,25 @@ class Indexer {
     (void)store_->Replace({objects.begin(), objects.end()}, resource_version);
   }
 
-  const std::shared_ptr<internal::Store>& store() const { return store_; }
-
  private:
+  friend struct internal::IndexerAccess;
+  explicit Indexer(std::shared_ptr<internal::Store> store) : store_(std::move(store)) {}
   std::shared_ptr<internal::Store> store_;
 };
+
+namespace internal {
+
+struct IndexerAccess {
+  template <ObjectType T>
+  static Indexer<T> Make(std::shared_ptr<Store> store) {
+    return Indexer<T>(std::move(store));
+  }
+  template <ObjectType T>
+  static std::shared_ptr<Store> StoreOf(const Indexer<T>& indexer) {
+    return indexer.store_;
+  }
+};
+
+}  // namespace internal
 
 }  // namespace kube

@@ -46,6 +46,7 @@
 
 namespace kube {
 
+class InformerFactory;
 class MetricsSink;
 
 // Callbacks for the changes of a kind. Null members are not called.
@@ -100,6 +101,7 @@ struct Handler {
 
 class HandlerThread;
 class InformerCore;
+struct InformerAccess;
 
 // Held by the users of an informer. The informer stops when the last one is destroyed.
 class KUBE_EXPORT InformerHandle {
@@ -142,15 +144,13 @@ class KUBE_EXPORT HandlerRegistration {
   void Remove();
   HandlerStatus status() const;
 
+ private:
+  friend class InformerBase;
   HandlerRegistration(std::shared_ptr<internal::InformerHandle> informer, std::shared_ptr<internal::HandlerThread> thread)
       : informer_(std::move(informer)), thread_(std::move(thread)) {}
-
- private:
   std::shared_ptr<internal::InformerHandle> informer_;
   std::shared_ptr<internal::HandlerThread> thread_;
 };
-
-namespace internal {
 
 // The untyped part of SharedInformer<T>.
 class KUBE_EXPORT InformerBase {
@@ -178,20 +178,24 @@ class KUBE_EXPORT InformerBase {
   Result<void> OnError(std::function<void(const Error&)> callback) const&;
   Result<void> OnError(std::function<void(const Error&)> callback) &&;
 
-  // For kube/control: the handle, and an untyped AddEventHandler.
-  const std::shared_ptr<InformerHandle>& handle() const { return handle_; }
-  Result<HandlerRegistration> Add(Handler handler, HandlerOptions options) const;
-
  protected:
-  explicit InformerBase(std::shared_ptr<InformerHandle> handle) : handle_(std::move(handle)) {}
   Result<void> SetTransform(std::function<Result<void>(void*)> transform) const;
   // Errors: kInvalid if this is the only handle, so that `what` would be lost with it.
   Result<void> CheckHeld(std::string_view what) const;
-  const std::shared_ptr<Store>& store() const;
 
  private:
-  std::shared_ptr<InformerHandle> handle_;
+  template <ObjectType T>
+  friend class SharedInformer;
+  friend struct internal::InformerAccess;
+  explicit InformerBase(std::shared_ptr<internal::InformerHandle> handle) : handle_(std::move(handle)) {}
+  const std::shared_ptr<internal::Store>& store() const;
+  // The untyped AddEventHandler.
+  Result<HandlerRegistration> Add(internal::Handler handler, HandlerOptions options) const;
+
+  std::shared_ptr<internal::InformerHandle> handle_;
 };
+
+namespace internal {
 
 struct InformerSetup {
   std::shared_ptr<const ClientCore> client{};
@@ -206,10 +210,8 @@ KUBE_EXPORT std::shared_ptr<InformerHandle> MakeInformer(InformerSetup setup);
 
 // A handle to an informer; see the beginning of this file.
 template <ObjectType T>
-class SharedInformer : public internal::InformerBase {
+class SharedInformer : public InformerBase {
  public:
-  explicit SharedInformer(std::shared_ptr<internal::InformerHandle> handle) : InformerBase(std::move(handle)) {}
-
   // May be called at any time. Errors: kClosed if the informer has stopped.
   Result<HandlerRegistration> AddEventHandler(EventHandler<T> handler, HandlerOptions options = {}) const {
     internal::Handler erased;
@@ -233,8 +235,8 @@ class SharedInformer : public internal::InformerBase {
   }
 
   // Reads from the cache.
-  Lister<T> lister() const { return Lister<T>(indexer(), gvr().group_resource(), handle()); }
-  Indexer<T> indexer() const { return Indexer<T>(store()); }
+  Lister<T> lister() const { return Lister<T>(indexer(), gvr().group_resource(), handle_); }
+  Indexer<T> indexer() const { return internal::IndexerAccess::Make<T>(store()); }
   // Like Indexer::AddIndex, at any time. Errors also: kInvalid on a temporary that is the only handle. `informers.For<T>().AddIndex(...)`
   // works on a manager's informers, which live as long as the manager; elsewhere store the informer in a variable first.
   Result<void> AddIndex(std::string name, std::function<std::vector<String>(const T&)> function) const& {
@@ -260,7 +262,26 @@ class SharedInformer : public internal::InformerBase {
   }
 
  private:
+  friend class InformerFactory;
+  friend struct internal::InformerAccess;
+  explicit SharedInformer(std::shared_ptr<internal::InformerHandle> handle) : InformerBase(std::move(handle)) {}
   static Ptr<T> Cast(const internal::ObjectRef& object) { return std::static_pointer_cast<const T>(object); }
 };
+
+namespace internal {
+
+// For kube/control: the handle, and an untyped AddEventHandler.
+struct InformerAccess {
+  template <ObjectType T>
+  static SharedInformer<T> Make(std::shared_ptr<InformerHandle> handle) {
+    return SharedInformer<T>(std::move(handle));
+  }
+  static std::shared_ptr<InformerHandle> HandleOf(const InformerBase& informer) { return informer.handle_; }
+  static Result<HandlerRegistration> Add(const InformerBase& informer, Handler handler, HandlerOptions options) {
+    return informer.Add(std::move(handler), std::move(options));
+  }
+};
+
+}  // namespace internal
 
 }  // namespace kube

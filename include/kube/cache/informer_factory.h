@@ -28,6 +28,7 @@
 namespace kube {
 
 class MetricsSink;
+class WriteTracker;
 
 // Defaults of a factory's informers. See InformerOptions.
 struct InformerFactoryOptions {
@@ -97,7 +98,7 @@ class KUBE_EXPORT InformerFactory {
 
   // For kube/control: any of the above.
   template <ObjectType T>
-  SharedInformer<T> ForTarget(internal::ResourceTarget target, InformerOptions options) {
+  SharedInformer<T> ForTarget(ResourceTarget target, InformerOptions options) {
     if (target.namespaced == false) options.ns.clear();
     return SharedInformer<T>(Find(internal::ObjectForm::Of<T>(), std::move(target), std::move(options)));
   }
@@ -116,15 +117,15 @@ class KUBE_EXPORT InformerFactory {
   // For kube/control: a handle to the same informers that may outlive this object. Destroying it shuts nothing down.
   std::shared_ptr<InformerFactory> View();
   bool shut_down() const;
-  // For kube/control: the existing informers of a resource, in any version; of one form, or of all forms.
-  std::vector<std::shared_ptr<internal::InformerHandle>> Existing(const GroupResource& resource,
-                                                                  const internal::ObjectForm* form = nullptr) const;
 
  private:
   friend class internal::CachedClientCore;
+  friend class WriteTracker;
   class Impl;
-  std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, internal::ResourceTarget target,
-                                                 InformerOptions options);
+  // The existing informers of a resource, in any version; of one form, or of all forms.
+  std::vector<std::shared_ptr<internal::InformerHandle>> Existing(const GroupResource& resource,
+                                                                  const internal::ObjectForm* form = nullptr) const;
+  std::shared_ptr<internal::InformerHandle> Find(const internal::ObjectForm& form, ResourceTarget target, InformerOptions options);
   explicit InformerFactory(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
   const bool view_ = false;

@@ -87,7 +87,7 @@ class KUBE_EXPORT Client {
   // All verbs for a resource given by name, with objects as DynamicObject.
   ResourceClient<DynamicObject> Resource(Gvr gvr) const { return {core_, {.gvr = std::move(gvr)}}; }
   // The same if more than the name of the resource is known. RestMapper::Resource discovers the rest.
-  ResourceClient<DynamicObject> ResourceAt(internal::ResourceTarget target) const { return {core_, std::move(target)}; }
+  ResourceClient<DynamicObject> ResourceAt(ResourceTarget target) const { return {core_, std::move(target)}; }
   // As Resource, but objects carry only their metadata (PartialObjectMetadata).
   template <kube::Resource T>
   ResourceClient<meta::v1::PartialObjectMetadata> Metadata() const {
@@ -154,12 +154,12 @@ class KUBE_EXPORT Client {
   TransportStats transport_stats() const;
 
   // Used by other parts of the library.
-  const internal::ClientCore& core() const { return *core_; }
-  const std::shared_ptr<const internal::ClientCore>& shared_core() const { return core_; }
+  const ClientCore& core() const { return *core_; }
+  const std::shared_ptr<const ClientCore>& shared_core() const { return core_; }
 
  private:
-  explicit Client(std::shared_ptr<const internal::ClientCore> core) : core_(std::move(core)) {}
-  std::shared_ptr<const internal::ClientCore> core_;
+  explicit Client(std::shared_ptr<const ClientCore> core) : core_(std::move(core)) {}
+  std::shared_ptr<const ClientCore> core_;
 };
 
 }  // namespace kube

@@ -65,9 +65,7 @@ struct ObjectList<DynamicObject> {
 };
 
 class Client;
-
-namespace internal {
-
+// The state that all copies of a Client share. Opaque; its address identifies the client.
 class ClientCore;
 
 // A resource of a server and the C++ type of its objects.
@@ -79,6 +77,8 @@ struct ResourceTarget {
   // Known for typed kinds. For other kinds the namespace is used if the caller gives one.
   std::optional<bool> namespaced{};
 };
+
+namespace internal {
 
 // `gvr` is for types that do not imply a resource: DynamicObject and PartialObjectMetadata.
 template <ObjectType T>
@@ -122,14 +122,13 @@ KUBE_EXPORT Result<void> CallSubresource(const ClientCore& core, const Context& 
 template <ObjectType T>
 class ResourceClient {
  public:
-  ResourceClient(std::shared_ptr<const internal::ClientCore> core, internal::ResourceTarget target)
-      : core_(std::move(core)), target_(std::move(target)) {}
+  ResourceClient(std::shared_ptr<const ClientCore> core, ResourceTarget target) : core_(std::move(core)), target_(std::move(target)) {}
 
   // The resource.
   const Gvr& gvr() const { return target_.gvr; }
   // For helpers that handle objects of unknown type with the functions above.
-  const internal::ClientCore& core() const { return *core_; }
-  const internal::ResourceTarget& target() const { return target_; }
+  const ClientCore& core() const { return *core_; }
+  const ResourceTarget& target() const { return target_; }
 
   // Returns the object. Errors: IsNotFound if it does not exist.
   Result<T> Get(const Context& ctx, const ObjectKey& key, const GetOptions& options = {}) const {
@@ -145,7 +144,7 @@ class ResourceClient {
   Result<Watcher<T>> Watch(const Context& ctx, const WatchOptions& options = {}) const {
     Result<std::unique_ptr<internal::WatchStream>> stream = internal::WatchObjects(*core_, ctx, target_, options);
     if (!stream) return stream.error();
-    return Watcher<T>(*std::move(stream));
+    return internal::WatcherAccess::Make<T>(*std::move(stream));
   }
   // Creates the object in its own namespace. Returns the object as stored.
   Result<T> Create(const Context& ctx, const T& object, const CreateOptions& options = {}) const {
@@ -221,8 +220,8 @@ class ResourceClient {
     return object;
   }
 
-  std::shared_ptr<const internal::ClientCore> core_;
-  internal::ResourceTarget target_;
+  std::shared_ptr<const ClientCore> core_;
+  ResourceTarget target_;
 };
 
 }  // namespace kube

@@ -65,14 +65,13 @@ class KUBE_EXPORT WatchStream {
   // True if Next would not block, because an event or the end of the watch is available. May be false even then.
   virtual bool Ready() const { return false; }
 };
+struct WatcherAccess;
 }  // namespace internal
 
 // An open watch. Usage and guarantees are at the top of this file.
 template <ObjectType T>
 class Watcher {
  public:
-  explicit Watcher(std::unique_ptr<internal::WatchStream> stream) : stream_(std::move(stream)) {}
-
   // The next event; nothing at the end of the watch. A kError event is always the last one.
   Result<std::optional<WatchEvent<T>>> Next(const Context& ctx) {
     WatchEvent<T> event;
@@ -85,7 +84,18 @@ class Watcher {
   void Stop() { stream_->Stop(); }
 
  private:
+  friend struct internal::WatcherAccess;
+  explicit Watcher(std::unique_ptr<internal::WatchStream> stream) : stream_(std::move(stream)) {}
   std::unique_ptr<internal::WatchStream> stream_;
 };
+
+namespace internal {
+struct WatcherAccess {
+  template <ObjectType T>
+  static Watcher<T> Make(std::unique_ptr<WatchStream> stream) {
+    return Watcher<T>(std::move(stream));
+  }
+};
+}  // namespace internal
 
 }  // namespace kube

@@ -27,9 +27,7 @@
 
 namespace kube {
 
-namespace internal {
 class ClientCore;
-}
 
 // A write. Valid only during the call of WriteObserver::Wrote.
 struct ObservedWrite {
@@ -46,7 +44,7 @@ struct ObservedWrite {
   String resource_version{};            // from the response; empty if it had none, as after most deletions
   std::optional<Map<String>> labels{};  // as stored, if the response has them
   // The client that sent it: a context may be used with clients of several servers.
-  const internal::ClientCore& client;
+  const ClientCore& client;
   // The verb as RBAC names it: "create", "update", "patch" (also for applies), "delete", "deletecollection".
   std::string_view verb{};
   std::string_view subresource{};  // empty: the object itself

@@ -33,8 +33,9 @@
 namespace kube {
 
 namespace internal {
+struct SelectionAccess;
 struct SelectionNode;
-}
+}  // namespace internal
 
 // A set of fields. Usage and rules are at the top of this file.
 class KUBE_EXPORT FieldSelection {
@@ -63,9 +64,8 @@ class KUBE_EXPORT FieldSelection {
   std::string ToString() const;
   friend bool operator==(const FieldSelection& a, const FieldSelection& b) { return a.root_ == b.root_ || a.ToString() == b.ToString(); }
 
-  const internal::SelectionNode* root() const { return root_.get(); }  // for the decoders; null: everything
-
  private:
+  friend struct internal::SelectionAccess;
   std::shared_ptr<const internal::SelectionNode> root_;
   explicit FieldSelection(std::shared_ptr<const internal::SelectionNode> root) : root_(std::move(root)) {}
 };

@@ -20,8 +20,9 @@
 namespace kube {
 
 namespace internal {
+struct InternAccess;
 class InternTable;
-}
+}  // namespace internal
 
 // A table of shared parts.
 class KUBE_EXPORT Interner {
@@ -49,9 +50,8 @@ class KUBE_EXPORT Interner {
   void Sweep();
   Stats stats() const;
 
-  internal::InternTable& table() { return *table_; }  // for the decoders
-
  private:
+  friend struct internal::InternAccess;
   std::unique_ptr<internal::InternTable> table_;
 };
 

@@ -7,9 +7,7 @@ namespace kube {
 
 class FieldSelection;
 class Interner;
-namespace internal {
 class Predecessors;
-}
 
 // Options of all decoders.
 struct DecodeOptions {
@@ -23,7 +21,7 @@ struct DecodeOptions {
   // The fields to decode (kube/codec/field_selection.h); null: all. Other fields are skipped, even with `strict`.
   const FieldSelection* fields = nullptr;
   // Supplies earlier versions of the object (kube/codec/predecessors.h). Set by the caches of this library.
-  internal::Predecessors* predecessors = nullptr;
+  Predecessors* predecessors = nullptr;
 };
 
 // Maximum nesting of JSON, YAML and recursive protobuf messages.

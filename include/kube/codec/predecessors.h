@@ -14,10 +14,8 @@
 #include "kube/base/export.h"
 
 namespace kube {
-struct TypeInfo;
-}
 
-namespace kube::internal {
+struct TypeInfo;
 
 // Hashes of the bytes of fields 2 and 3, which are spec and status of nearly every kind. 0 means unknown and matches no bytes.
 using PartHashes = std::array<std::uint64_t, 2>;
@@ -40,4 +38,4 @@ class KUBE_EXPORT Predecessors {
   const TypeInfo* type_;
 };
 
-}  // namespace kube::internal
+}  // namespace kube

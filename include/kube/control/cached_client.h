@@ -84,9 +84,10 @@ struct CachedListOptions {
   std::string index_value{};
 };
 
-namespace internal {
-
+// The recent writes of a CachedClient. Opaque; pass it to ControllerEnvironment::writes.
 class WriteTracker;
+
+namespace internal {
 
 // The untemplated part of CachedClient.
 class KUBE_EXPORT CachedClientCore {
@@ -122,6 +123,7 @@ class KUBE_EXPORT CachedClientCore {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+struct CachedClientAccess;
 
 }  // namespace internal
 
@@ -131,10 +133,6 @@ class KUBE_EXPORT CachedClientCore {
 template <ObjectType T>
 class CachedResource {
  public:
-  CachedResource(std::shared_ptr<const internal::CachedClientCore> core, internal::ResourceTarget target,
-                 std::shared_ptr<internal::InformerHandle> from = nullptr)
-      : core_(std::move(core)), target_(target), from_(std::move(from)), live_(core_->client().shared_core(), std::move(target)) {}
-
   // ---- From the cache ----
   // Errors: IsNotFound if the cache has no such object, IsUndecodable if the object exists but cannot be decoded.
   Result<Ptr<T>> Get(const Context& ctx, const ObjectKey& key) const {
@@ -181,8 +179,13 @@ class CachedResource {
   }
 
  private:
+  friend class CachedClient;
+  CachedResource(std::shared_ptr<const internal::CachedClientCore> core, ResourceTarget target,
+                 std::shared_ptr<internal::InformerHandle> from = nullptr)
+      : core_(std::move(core)), target_(target), from_(std::move(from)), live_(core_->client().shared_core(), std::move(target)) {}
+
   std::shared_ptr<const internal::CachedClientCore> core_;
-  internal::ResourceTarget target_;
+  ResourceTarget target_;
   std::shared_ptr<internal::InformerHandle> from_;
   ResourceClient<T> live_;
 };
@@ -225,7 +228,7 @@ class KUBE_EXPORT CachedClient {
   // Reads from this informer only.
   template <ObjectType T>
   CachedResource<T> From(const SharedInformer<T>& informer) const {
-    return {core_, internal::TargetOf<T>(informer.gvr()), informer.handle()};
+    return {core_, internal::TargetOf<T>(informer.gvr()), internal::InformerAccess::HandleOf(informer)};
   }
 
   // ---- The verb, then the kind ----
@@ -266,19 +269,25 @@ class KUBE_EXPORT CachedClient {
     return Resource<T>().DeleteCollection(ctx, which, options);
   }
 
-  // For helpers.
-  const std::shared_ptr<const internal::CachedClientCore>& shared_core() const { return core_; }
   // For ControllerEnvironment::writes, in a program that runs a Controller without a Manager.
-  const std::shared_ptr<internal::WriteTracker>& writes() const { return core_->writes(); }
+  const std::shared_ptr<WriteTracker>& writes() const { return core_->writes(); }
   // The number of writes that are currently remembered.
   std::size_t unseen_writes() const;
 
  private:
-  static internal::ResourceTarget MetadataTarget(Gvr gvr, std::optional<bool> namespaced) {
+  friend struct internal::CachedClientAccess;
+  static ResourceTarget MetadataTarget(Gvr gvr, std::optional<bool> namespaced) {
     return {.gvr = std::move(gvr), .type = &meta::v1::PartialObjectMetadata::kType, .metadata_only = true, .namespaced = namespaced};
   }
 
   std::shared_ptr<const internal::CachedClientCore> core_;
 };
+
+namespace internal {
+// For helpers.
+struct CachedClientAccess {
+  static const std::shared_ptr<const CachedClientCore>& CoreOf(const CachedClient& client) { return client.core_; }
+};
+}  // namespace internal
 
 }  // namespace kube

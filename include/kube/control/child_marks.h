@@ -12,9 +12,14 @@
 #include "kube/meta/object_key.h"
 #include "kube/meta/resource.h"
 
-namespace kube::internal {
+namespace kube {
 
+// Default domain of the marks.
 inline constexpr std::string_view kMarkPrefix = "kubexx.dev";
+
+}  // namespace kube
+
+namespace kube::internal {
 
 // Identifies an owner without revealing its UID, which is the key of the proof below.
 KUBE_EXPORT std::string OwnerHash(std::string_view uid);

@@ -48,10 +48,7 @@
 namespace kube {
 
 class MetricsSink;
-
-namespace internal {
 class WriteTracker;
-}
 
 // Builds the ControllerSpec of a controller that reconciles objects of T. ControllerFor creates one.
 //
@@ -84,11 +81,10 @@ class ControllerBuilder {
   // Owns children that may also live outside of their owner's namespace, as DesiredState::Anywhere() creates them. They are watched and
   // cached in all namespaces, and the reconciler may apply them there and write finalizers of T.
   template <Resource U>
-  ControllerBuilder& OwnsAnywhere(SourceOptions<U> options = {}, std::string mark_prefix = std::string(internal::kMarkPrefix)) {
+  ControllerBuilder& OwnsAnywhere(SourceOptions<U> options = {}, std::string mark_prefix = std::string(kMarkPrefix)) {
     return WatchAnywhere<U>(GvrOf<U>(), std::move(options), std::move(mark_prefix));
   }
-  ControllerBuilder& OwnsAnywhere(Gvr gvr, SourceOptions<DynamicObject> options = {},
-                                  std::string mark_prefix = std::string(internal::kMarkPrefix)) {
+  ControllerBuilder& OwnsAnywhere(Gvr gvr, SourceOptions<DynamicObject> options = {}, std::string mark_prefix = std::string(kMarkPrefix)) {
     return WatchAnywhere<DynamicObject>(std::move(gvr), std::move(options), std::move(mark_prefix));
   }
   // Like Owns, but without the permission to write the children.
@@ -172,20 +168,20 @@ class ControllerBuilder {
   template <typename F>
   requires(std::is_invocable_r_v<Result<Action>, const F&, const Context&, const T&> &&
            !std::is_invocable_v<const F&, const Context&, const Request&>) ControllerSpec Reconcile(F reconciler) {
-    spec_.reconcile_object = {
-        .source = [gvr = gvr_, options = for_.informer](
-                      InformerFactory& informers) { return internal::InformerOf<T>(informers, gvr, options).handle(); },
-        .call = [f = std::move(reconciler)](const Context& ctx, const void* object) -> Result<Action> {
-          return f(ctx, *static_cast<const T*>(object));
-        }};
+    spec_.reconcile_object.source_ = [gvr = gvr_, options = for_.informer](InformerFactory& informers) {
+      return internal::InformerAccess::HandleOf(internal::InformerOf<T>(informers, gvr, options));
+    };
+    spec_.reconcile_object.call_ = [f = std::move(reconciler)](const Context& ctx, const void* object) -> Result<Action> {
+      return f(ctx, *static_cast<const T*>(object));
+    };
     return Reconcile(Reconciler());
   }
   // The same with the key and the causes. Also called for keys whose object does not exist.
   ControllerSpec Reconcile(Reconciler reconciler) {
     const auto self = [](const Change<T>& change, std::vector<ObjectKey>& keys) { keys.push_back(change.key); };
-    std::vector<internal::WatchSpec> children = std::exchange(spec_.watches, {});
+    std::vector<WatchSpec> children = std::exchange(spec_.watches, {});
     Watch<T>(gvr_, for_, self, true);  // first: users look for this one
-    for (internal::WatchSpec& child : children) spec_.watches.push_back(std::move(child));
+    for (WatchSpec& child : children) spec_.watches.push_back(std::move(child));
     for (const auto& add : std::exchange(anywhere_, {})) add(*this);
     spec_.reconcile = std::move(reconciler);
     return std::exchange(spec_, {});
@@ -228,14 +224,14 @@ class ControllerBuilder {
   ControllerBuilder& Watch(Gvr gvr, SourceOptions<U> options, std::function<void(const Change<U>&, std::vector<ObjectKey>&)> keys_of,
                            bool quick = false) {
     std::string name = options.name.empty() ? gvr.group_resource().ToString() : options.name;
-    internal::WatchSpec watch{.name = name, .gvr = gvr, .optional = options.optional};
+    WatchSpec watch{.name = name, .gvr = gvr, .optional = options.optional};
     if (options.informer) watch.ns = options.informer->ns;
     watch.namespaced = ObjectTraits<U>::Namespaced().value_or(watch.namespaced);
     watch.start = [gvr = std::move(gvr), options = std::move(options), keys_of = std::move(keys_of), source = String(name), quick](
-                      InformerFactory& informers, const internal::EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
+                      InformerFactory& informers, const EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
       internal::Handler handler =
           internal::MakeHandler(internal::ObjectForm::Of<U>(), source, internal::MakeKeysOfChange<U>(options.when, keys_of), enqueue);
-      return internal::InformerOf<U>(informers, gvr, options.informer).Add(std::move(handler), {.quick = quick});
+      return internal::InformerAccess::Add(internal::InformerOf<U>(informers, gvr, options.informer), std::move(handler), {.quick = quick});
     };
     spec_.watches.push_back(std::move(watch));
     return *this;
@@ -250,11 +246,11 @@ class ControllerBuilder {
     anywhere_.push_back([gvr = std::move(gvr), options = std::move(options), prefix = std::move(mark_prefix)](ControllerBuilder& self) {
       std::string name = options.name.empty() ? gvr.group_resource().ToString() : options.name;
       if (gvr == self.gvr_ && options.name.empty()) name += " anywhere";  // owners of that kind are also watched
-      internal::WatchSpec watch{.name = name, .gvr = gvr, .ns = options.informer ? options.informer->ns : "", .optional = options.optional};
+      WatchSpec watch{.name = name, .gvr = gvr, .ns = options.informer ? options.informer->ns : "", .optional = options.optional};
       watch.namespaced = ObjectTraits<U>::Namespaced().value_or(watch.namespaced);
       watch.start = [gvr, options, prefix, source = String(name), by_reference = self.template Owners<U>(), owner = self.gvk_,
-                     owners = self.gvr_, how = self.for_.informer](
-                        InformerFactory& informers, const internal::EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
+                     owners = self.gvr_,
+                     how = self.for_.informer](InformerFactory& informers, const EnqueueFunction& enqueue) -> Result<HandlerRegistration> {
         InformerOptions everywhere = informers.defaults();
         everywhere.ns.clear();
         const auto keys_of = [by_reference, prefix, owner = owner.group_kind(),
@@ -270,7 +266,8 @@ class ControllerBuilder {
         };
         internal::Handler handler =
             internal::MakeHandler(internal::ObjectForm::Of<U>(), source, internal::MakeKeysOfChange<U>(options.when, keys_of), enqueue);
-        return internal::InformerOf<U>(informers, gvr, options.informer.value_or(everywhere)).Add(std::move(handler), {.quick = false});
+        return internal::InformerAccess::Add(internal::InformerOf<U>(informers, gvr, options.informer.value_or(everywhere)),
+                                             std::move(handler), {.quick = false});
       };
       self.spec_.watches.push_back(std::move(watch));
     });
@@ -305,7 +302,7 @@ struct ControllerEnvironment {
   std::shared_ptr<MetricsSink> metrics{};
   std::shared_ptr<Clock> clock{};  // null for the system clock
   // CachedClient::writes() of the client that the reconciler reads with, so that it reads its own writes (cached_client.h).
-  std::shared_ptr<internal::WriteTracker> writes{};
+  std::shared_ptr<WriteTracker> writes{};
 };
 
 // The last run of one key, for debugging.
@@ -355,7 +352,7 @@ class KUBE_EXPORT Controller {
 
   const std::string& name() const;
   bool needs_leader() const;
-  const std::vector<internal::WatchSpec>& watches() const;
+  const std::vector<WatchSpec>& watches() const;
   const std::vector<AccessNeed>& needs() const;
 
   // Adds the watches to their informers, which the factory starts. Keys are queued from now on. Call it once.
@@ -370,7 +367,7 @@ class KUBE_EXPORT Controller {
   void Enqueue(const ObjectKey& key, std::string_view source = "external", int priority = 0);
   // Add or remove a watch while the controller runs. AddWatch fails if the name is taken, RemoveWatch if it is unknown. Errors: kInvalid,
   // and those of the informer.
-  Result<void> AddWatch(internal::WatchSpec watch);
+  Result<void> AddWatch(WatchSpec watch);
   Result<void> RemoveWatch(std::string_view name);
 
   // Each list has at most `most` keys.

@@ -52,8 +52,7 @@ struct SourceOptions {
   bool optional = false;
 };
 
-namespace internal {
-
+// Enqueues a key for a controller.
 using EnqueueFunction = std::function<void(const ObjectKey& key, Cause cause, int priority)>;
 
 // One watch of a controller, of any kind.
@@ -65,6 +64,8 @@ struct WatchSpec {
   bool optional = false;
   std::function<Result<HandlerRegistration>(InformerFactory& informers, const EnqueueFunction& enqueue)> start{};
 };
+
+namespace internal {
 
 // A type-erased Change. The references are valid for the duration of the call.
 struct ErasedChange {
@@ -106,23 +107,29 @@ SharedInformer<U> InformerOf(InformerFactory& informers, const Gvr& gvr, const s
   return informers.ForTarget<U>(TargetOf<U>(gvr), options.value_or(informers.defaults()));
 }
 
-// A reconciler that is called with the object instead of the key.
-struct ObjectReconciler {
-  // The cache to read the object from.
-  std::function<std::shared_ptr<InformerHandle>(InformerFactory& informers)> source{};
-  std::function<Result<Action>(const Context& ctx, const void* object)> call{};
-};
-
 }  // namespace internal
+
+template <ObjectType T>
+class ControllerBuilder;
+
+// A reconciler that is called with the object instead of the key. Built by ControllerBuilder::Reconcile.
+class ObjectReconciler {
+ private:
+  template <ObjectType T>
+  friend class ControllerBuilder;
+  friend class Controller;
+  std::function<std::shared_ptr<internal::InformerHandle>(InformerFactory& informers)> source_{};  // the cache to read the object from
+  std::function<Result<Action>(const Context& ctx, const void* object)> call_{};
+};
 
 // The definition of a controller: built by ControllerFor, run by a Manager or a Controller. A plain value.
 struct ControllerSpec {
   std::string name{};
   ControllerOptions options{};
-  std::vector<internal::WatchSpec> watches{};
+  std::vector<WatchSpec> watches{};
   std::vector<AccessNeed> needs{};  // beyond those of the watches
   Reconciler reconcile{};
-  internal::ObjectReconciler reconcile_object{};  // if set, called instead of `reconcile`
+  ObjectReconciler reconcile_object{};  // if set, called instead of `reconcile`
 };
 
 }  // namespace kube

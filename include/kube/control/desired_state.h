@@ -213,7 +213,8 @@ class DesiredState {
       : core_(client, nullptr, MetadataOf(owner), internal::ChildKind::Of(owner), std::move(options)) {}
   // Reads from the client's caches.
   DesiredState(const CachedClient& client, const Owner& owner, DesiredStateOptions options)
-      : core_(client.Live(), client.shared_core(), MetadataOf(owner), internal::ChildKind::Of(owner), std::move(options)) {}
+      : core_(client.Live(), internal::CachedClientAccess::CoreOf(client), MetadataOf(owner), internal::ChildKind::Of(owner),
+              std::move(options)) {}
   // `name` is the field manager and the name of the set.
   DesiredState(const Client& client, const Owner& owner, std::string_view name)
       : DesiredState(client, owner, {.field_manager = std::string(name), .name = std::string(name)}) {}

@@ -133,7 +133,8 @@ struct EventRecorderStats {
 
 namespace internal {
 class EventBackend;
-}
+struct RecorderAccess;
+}  // namespace internal
 
 // A cheap handle: copies share one queue, one thread and one record of written events. A default-constructed recorder does nothing.
 //
@@ -148,7 +149,6 @@ class KUBE_EXPORT EventRecorder {
   EventRecorder();
   EventRecorder(const Client& client, EventRecorderOptions options);
   EventRecorder(const CachedClient& client, EventRecorderOptions options);
-  explicit EventRecorder(std::shared_ptr<internal::EventBackend> backend, std::string controller, std::string instance = {});
   EventRecorder(const EventRecorder&);
   EventRecorder(EventRecorder&&) noexcept;
   EventRecorder& operator=(const EventRecorder&);
@@ -174,6 +174,9 @@ class KUBE_EXPORT EventRecorder {
   EventRecorderStats stats() const;
 
  private:
+  friend class RecordedEvents;
+  friend struct internal::RecorderAccess;
+  explicit EventRecorder(std::shared_ptr<internal::EventBackend> backend, std::string controller, std::string instance = {});
   std::shared_ptr<internal::EventBackend> backend_;
   std::string controller_;
   std::string instance_;

@@ -86,6 +86,7 @@ struct LeaderCallbacks {
 KUBE_EXPORT bool IsLeadershipLost(const Error& e);
 
 namespace internal {
+struct ElectionAccess;
 class LeaseLock;
 class ElectorImpl;
 class CandidateImpl;
@@ -111,8 +112,6 @@ class CandidateImpl;
 class KUBE_EXPORT LeaderElector {
  public:
   static Result<LeaderElector> Create(const Client& client, LeaderElectionOptions options, LeaderCallbacks callbacks);
-  // For tests: any lock instead of a Lease.
-  static Result<LeaderElector> Create(std::unique_ptr<internal::LeaseLock> lock, LeaderElectionOptions options, LeaderCallbacks callbacks);
 
   LeaderElector(LeaderElector&&) noexcept;
   LeaderElector& operator=(LeaderElector&&) noexcept;
@@ -131,6 +130,8 @@ class KUBE_EXPORT LeaderElector {
   Result<void> Check(std::chrono::nanoseconds tolerance = {}) const;
 
  private:
+  friend struct internal::ElectionAccess;
+  static Result<LeaderElector> Create(std::unique_ptr<internal::LeaseLock> lock, LeaderElectionOptions options, LeaderCallbacks callbacks);
   explicit LeaderElector(std::unique_ptr<internal::ElectorImpl> impl);
   std::unique_ptr<internal::ElectorImpl> impl_;
 };
@@ -146,8 +147,6 @@ class KUBE_EXPORT LeaderCandidate {
  public:
   // Starts in the background. All callbacks are optional.
   static Result<LeaderCandidate> Start(const Client& client, LeaderElectionOptions options, LeaderCallbacks callbacks = {});
-  static Result<LeaderCandidate> Start(std::unique_ptr<internal::LeaseLock> lock, std::shared_ptr<Clock> clock,
-                                       LeaderElectionOptions options, LeaderCallbacks callbacks = {});
 
   LeaderCandidate(LeaderCandidate&&) noexcept;
   LeaderCandidate& operator=(LeaderCandidate&&) noexcept;
@@ -163,6 +162,9 @@ class KUBE_EXPORT LeaderCandidate {
   Result<Context> WaitForLeadership(const Context& ctx) const;
 
  private:
+  friend struct internal::ElectionAccess;
+  static Result<LeaderCandidate> Start(std::unique_ptr<internal::LeaseLock> lock, std::shared_ptr<Clock> clock,
+                                       LeaderElectionOptions options, LeaderCallbacks callbacks);
   explicit LeaderCandidate(std::unique_ptr<internal::CandidateImpl> impl);
   std::unique_ptr<internal::CandidateImpl> impl_;
 };

@@ -47,12 +47,16 @@ struct StatusWriterOptions {
   std::shared_ptr<Clock> clock{};
 };
 
-namespace internal {
-
+// Kinds whose status has conditions of the standard type, meta.v1.Condition.
 template <typename T>
 concept HasConditions = requires(T& object) {
   { object.status.conditions } -> std::same_as<List<meta::v1::Condition>&>;
 };
+// Objects whose conditions a StatusWriter can set.
+template <typename T>
+concept TakesConditions = HasConditions<T> || std::same_as<T, DynamicObject>;
+
+namespace internal {
 
 // SetStatusCondition, except that a condition whose status is the same as in `before` keeps its time from there.
 KUBE_EXPORT bool SetConditionSince(const List<meta::v1::Condition>& before, List<meta::v1::Condition>& conditions,
@@ -70,9 +74,6 @@ bool EditConditions(const DynamicObject& before, DynamicObject& object, const Ed
   List<meta::v1::Condition> conditions = ConditionsOf(object);
   return edit(ConditionsOf(before), conditions) && SetConditions(object, conditions).ok();
 }
-template <typename T>
-concept TakesConditions = HasConditions<T> || std::same_as<T, DynamicObject>;
-
 // Implements StatusWriter::Write for a changed status. Both objects have the type `target.type`; if it returns true, both hold the server's
 // version.
 KUBE_EXPORT Result<bool> WriteStatus(const Context& ctx, const ClientCore& core, const ResourceTarget& target,
@@ -108,7 +109,7 @@ class StatusWriter {
 
   // Adds or updates a condition; returns whether that changed the status. Not for kinds with their own condition structs (Deployment, Pod):
   // edit those through status(). `at` is the transition time; unset for now, by the clock of the options.
-  bool SetCondition(meta::v1::Condition condition, std::optional<Time> at = {}) requires internal::TakesConditions<T> {
+  bool SetCondition(meta::v1::Condition condition, std::optional<Time> at = {}) requires TakesConditions<T> {
     const Time now = at ? *at : internal::NowOf(options_);
     if (condition.observed_generation == 0) condition.observed_generation = MetadataOf(object_).generation;
     return internal::EditConditions(before_, object_, [&](const List<meta::v1::Condition>& before, List<meta::v1::Condition>& conditions) {
@@ -116,7 +117,7 @@ class StatusWriter {
     });
   }
   // Returns whether there was such a condition.
-  bool RemoveCondition(std::string_view type) requires internal::TakesConditions<T> {
+  bool RemoveCondition(std::string_view type) requires TakesConditions<T> {
     return internal::EditConditions(
         before_, object_, [&](const auto&, List<meta::v1::Condition>& conditions) { return RemoveStatusCondition(conditions, type); });
   }

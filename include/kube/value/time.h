@@ -48,6 +48,7 @@ constexpr std::int64_t MulSaturated(std::int64_t a, std::int64_t b) {
 }
 constexpr std::int64_t FloorDiv(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 constexpr std::int64_t FloorMod(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+}  // namespace internal
 
 // A std::chrono::duration with a whole number of nanoseconds, and a time point of std::chrono::system_clock. Expressed as concepts, so that
 // <chrono> is compiled only in programs that use it.
@@ -63,7 +64,6 @@ concept SystemTimePoint = std::is_same_v<typename P::period, Period> && requires
 
 template <typename T>
 concept TimeOrDuration = std::is_same_v<T, Time> || std::is_same_v<T, MicroTime> || std::is_same_v<T, Duration>;
-}  // namespace internal
 
 // A duration of at most about 292 years. Values beyond that saturate and never wrap.
 class KUBE_EXPORT Duration {
@@ -72,7 +72,7 @@ class KUBE_EXPORT Duration {
   static constexpr std::size_t kMaxTextSize = 32;
 
   constexpr Duration() noexcept = default;
-  template <internal::ChronoDuration D>
+  template <ChronoDuration D>
   constexpr Duration(D span) noexcept  // NOLINT(google-explicit-constructor)
       : nanoseconds_(internal::MulSaturated(static_cast<std::int64_t>(span.count()), D::period::num * (std::nano::den / D::period::den))) {}
   static constexpr Duration FromNanoseconds(std::int64_t n) {
@@ -114,7 +114,7 @@ class KUBE_EXPORT Time {
   static constexpr std::size_t kMaxTextSize = 40;
 
   constexpr Time() noexcept = default;
-  template <internal::SystemTimePoint<std::ratio<1>> P>
+  template <SystemTimePoint<std::ratio<1>> P>
   Time(P t) noexcept : Time(FromUnix(t.time_since_epoch().count())) {}  // NOLINT(google-explicit-constructor)
   // Seconds since 1970.
   static constexpr Time FromUnix(std::int64_t seconds) {
@@ -159,7 +159,7 @@ class KUBE_EXPORT MicroTime {
   static constexpr std::size_t kMaxTextSize = 40;
 
   constexpr MicroTime() noexcept = default;
-  template <internal::SystemTimePoint<std::micro> P>
+  template <SystemTimePoint<std::micro> P>
   MicroTime(P t) noexcept  // NOLINT(google-explicit-constructor)
       : MicroTime(FromUnixMicros(t.time_since_epoch().count())) {}
   explicit constexpr MicroTime(Time t) noexcept : MicroTime(FromUnix(t.unix_seconds(), 0)) {}
@@ -211,7 +211,7 @@ class KUBE_EXPORT MicroTime {
 static_assert(sizeof(Duration) == 8 && sizeof(Time) == 8 && sizeof(MicroTime) == 8);
 
 // For streams and googletest. It is a template, so that this header needs no stream header.
-template <typename Stream, internal::TimeOrDuration T>
+template <typename Stream, TimeOrDuration T>
 requires requires(Stream& s) { s.setstate(s.badbit); }
 Stream& operator<<(Stream& stream, const T& t) {
   stream << t.ToString();

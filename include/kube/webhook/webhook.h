@@ -57,6 +57,7 @@ struct WebhookPlan {
 };
 KUBE_EXPORT WebhookSpec MakeWebhookSpec(const WebhookPlan& plan);
 KUBE_EXPORT WebhookPlan NewWebhookPlan(std::string name, const Gvr& gvr, const Gvk& kind, bool built_in, const TypeInfo* type);
+struct WebhookAccess;
 
 // Calls `f` without the leading arguments that it does not accept.
 template <typename F, typename... Objects>
@@ -92,8 +93,6 @@ Admission CallAdmission(const F& f, const Context& ctx, const AdmissionRequest& 
 template <typename T>
 class WebhookBuilder {
  public:
-  explicit WebhookBuilder(internal::WebhookPlan plan) : plan_(std::move(plan)) {}
-
   // Sets a function that changes the object before it is validated and stored: f(const AdmissionRequest&, T& object). Not called for
   // DELETE.
   template <typename F>
@@ -190,17 +189,29 @@ class WebhookBuilder {
   operator WebhookSpec() const { return Build(); }  // NOLINT(google-explicit-constructor)
 
  private:
+  friend struct internal::WebhookAccess;
+  explicit WebhookBuilder(internal::WebhookPlan plan) : plan_(std::move(plan)) {}
   internal::WebhookPlan plan_;
 };
+
+namespace internal {
+struct WebhookAccess {
+  template <typename T>
+  static WebhookBuilder<T> Make(WebhookPlan plan) {
+    return WebhookBuilder<T>(std::move(plan));
+  }
+};
+}  // namespace internal
 
 // Starts the definition of a webhook. `name` is its name in the configurations, a domain of at least three parts. Every denial shows it.
 template <Described T>
 WebhookBuilder<T> WebhookFor(std::string name) {
-  return WebhookBuilder<T>(internal::NewWebhookPlan(std::move(name), GvrOf<T>(), GvkOf<T>(), KindOf<T>().built_in, &T::kType));
+  return internal::WebhookAccess::Make<T>(
+      internal::NewWebhookPlan(std::move(name), GvrOf<T>(), GvkOf<T>(), KindOf<T>().built_in, &T::kType));
 }
 // The same for a kind without a C++ type.
 inline WebhookBuilder<DynamicObject> WebhookFor(std::string name, const DynamicKind& kind) {
-  return WebhookBuilder<DynamicObject>(
+  return internal::WebhookAccess::Make<DynamicObject>(
       internal::NewWebhookPlan(std::move(name), kind.gvr, {kind.gvr.group, kind.gvr.version, kind.kind}, false, nullptr));
 }
 

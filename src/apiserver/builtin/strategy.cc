@@ -362,6 +362,58 @@ Result<void> PrepareForUpdate(const TypeInfo& type, void* object, const void* ol
   return {};
 }
 
+namespace {
+
+// Also handles other subresources that are part of the object.
+void PrepareStatusUpdate(const TypeInfo& type, void* object, const void* old, ObjectMeta& metadata, const ObjectMeta& old_metadata,
+                         const StrategyContext& context) {
+  CopyField(type, "spec", object, old);
+  if (auto* pod = As<core::v1::Pod>(type, object)) {
+    const auto* old_pod = As<core::v1::Pod>(type, old);
+    // An alpha field, whose feature is off.
+    if (old_pod->status.node_allocatable_resource_claim_statuses.empty()) pod->status.node_allocatable_resource_claim_statuses = {};
+    metadata.deletion_timestamp = {};
+    if (!old_metadata.deletion_timestamp.IsZero()) metadata.deletion_timestamp = old_metadata.deletion_timestamp;
+    metadata.owner_references = old_metadata.owner_references;
+    if (pod->status.qos_class.empty()) pod->status.qos_class = old_pod->status.qos_class;
+    KeepObservedGenerations(pod->status, old_pod->status);
+  } else if (As<apps::v1::Deployment>(type, object) != nullptr) {
+    metadata.labels = old_metadata.labels;
+  } else if (auto* daemons = As<apps::v1::DaemonSet>(type, object)) {
+    daemons->metadata.annotations.Set(kTemplateGeneration, old_metadata.annotations.Get(kTemplateGeneration));
+  } else if (auto* volume = As<core::v1::PersistentVolume>(type, object)) {
+    const auto* before = static_cast<const core::v1::PersistentVolume*>(old);
+    Time& changed = volume->status.last_phase_transition_time;
+    const Time changed_before = before->status.last_phase_transition_time;
+    if (before->status.phase == volume->status.phase) {
+      if (changed.IsZero()) changed = changed_before;
+    } else if (changed.IsZero() || changed == changed_before) {
+      changed = context.now;
+    }
+  } else if (auto* csr = As<CertificateSigningRequest>(type, object)) {
+    const auto* old_csr = As<CertificateSigningRequest>(type, old);
+    KeepDecisions(*csr, *old_csr);
+    StampConditions(*csr, *old_csr, context.now);
+  } else if (type.kind != nullptr) {
+    std::string_view group = type.kind->group, kind = type.kind->kind;
+    if (group == "flowcontrol.apiserver.k8s.io") {
+      auto managed = metadata.managed_fields;
+      metadata = old_metadata;
+      metadata.managed_fields = managed;
+    } else if (group == "apiregistration.k8s.io") {
+      metadata.labels = old_metadata.labels;
+      metadata.annotations = old_metadata.annotations;
+      metadata.finalizers = old_metadata.finalizers;
+      metadata.owner_references = old_metadata.owner_references;
+    } else if (kind == "ServiceCIDR" || kind == "VolumeAttachment" || kind == "ResourceClaim" || kind == "ValidatingAdmissionPolicy" ||
+               kind == "PodCertificateRequest" || kind == "StorageVersionMigration" || kind == "DeviceTaintRule") {
+      KeepMetadata(metadata, old_metadata);
+    }
+  }
+}
+
+}  // namespace
+
 void PrepareSubresourceUpdate(const TypeInfo& type, std::string_view subresource, void* object, const void* old,
                               const StrategyContext& context) {
   ObjectMeta* metadata = MutableMetadataOf(type, object);
@@ -401,47 +453,7 @@ void PrepareSubresourceUpdate(const TypeInfo& type, std::string_view subresource
     return;
   }
 
-  CopyField(type, "spec", object, old);
-  if (pod != nullptr) {
-    // An alpha field, whose feature is off.
-    if (old_pod->status.node_allocatable_resource_claim_statuses.empty()) pod->status.node_allocatable_resource_claim_statuses = {};
-    metadata->deletion_timestamp = {};
-    if (!old_metadata->deletion_timestamp.IsZero()) metadata->deletion_timestamp = old_metadata->deletion_timestamp;
-    metadata->owner_references = old_metadata->owner_references;
-    if (pod->status.qos_class.empty()) pod->status.qos_class = old_pod->status.qos_class;
-    KeepObservedGenerations(pod->status, old_pod->status);
-  } else if (As<apps::v1::Deployment>(type, object) != nullptr) {
-    metadata->labels = old_metadata->labels;
-  } else if (auto* daemons = As<apps::v1::DaemonSet>(type, object)) {
-    daemons->metadata.annotations.Set(kTemplateGeneration, old_metadata->annotations.Get(kTemplateGeneration));
-  } else if (auto* volume = As<core::v1::PersistentVolume>(type, object)) {
-    const auto* before = static_cast<const core::v1::PersistentVolume*>(old);
-    Time& changed = volume->status.last_phase_transition_time;
-    const Time changed_before = before->status.last_phase_transition_time;
-    if (before->status.phase == volume->status.phase) {
-      if (changed.IsZero()) changed = changed_before;
-    } else if (changed.IsZero() || changed == changed_before) {
-      changed = context.now;
-    }
-  } else if (csr != nullptr) {
-    KeepDecisions(*csr, *old_csr);
-    StampConditions(*csr, *old_csr, context.now);
-  } else if (type.kind != nullptr) {
-    std::string_view group = type.kind->group, kind = type.kind->kind;
-    if (group == "flowcontrol.apiserver.k8s.io") {
-      auto managed = metadata->managed_fields;
-      *metadata = *old_metadata;
-      metadata->managed_fields = managed;
-    } else if (group == "apiregistration.k8s.io") {
-      metadata->labels = old_metadata->labels;
-      metadata->annotations = old_metadata->annotations;
-      metadata->finalizers = old_metadata->finalizers;
-      metadata->owner_references = old_metadata->owner_references;
-    } else if (kind == "ServiceCIDR" || kind == "VolumeAttachment" || kind == "ResourceClaim" || kind == "ValidatingAdmissionPolicy" ||
-               kind == "PodCertificateRequest" || kind == "StorageVersionMigration" || kind == "DeviceTaintRule") {
-      KeepMetadata(*metadata, *old_metadata);
-    }
-  }
+  PrepareStatusUpdate(type, object, old, *metadata, *old_metadata, context);
 }
 
 void ReleaseAllocations(const TypeInfo& type, const void* object, ServiceAllocator& services) {

@@ -184,21 +184,7 @@ void CheckStoredVersions(Errors& errors, const CustomResourceDefinition& crd) {
   }
 }
 
-}  // namespace
-
-void ValidateKind(const CustomResourceDefinition& object, const CustomResourceDefinition* old, Errors& errors) {
-  const auto& spec = object.spec;
-  if (object.metadata.name != spec.names.plural.str() + "." + spec.group.str()) {
-    errors.push_back(InvalidValue("metadata.name", object.metadata.name, "must be spec.names.plural+\".\"+spec.group"));
-  }
-  if (spec.group.empty()) {
-    errors.push_back(Required("spec.group"));
-  } else if (Problems problems = DnsSubdomainProblems(spec.group); !problems.empty()) {
-    errors.push_back(InvalidValue("spec.group", spec.group, Joined(problems)));
-  } else if (spec.group.view().find('.') == std::string_view::npos) {
-    errors.push_back(InvalidValue("spec.group", spec.group, "should be a domain with at least one dot"));
-  }
-  CheckEnum(errors, "spec.scope", spec.scope, {"Cluster", "Namespaced"});
+void CheckVersions(Errors& errors, const apiextensions::v1::CustomResourceDefinitionSpec& spec) {
   for (std::size_t i = 0; i < spec.versions.size(); ++i) {
     if (spec.versions[i].schema->open_api_v3_schema.has_value()) continue;
     errors.push_back(Required(Child(Index("spec.versions", i), "schema.openAPIV3Schema")));
@@ -241,6 +227,37 @@ void ValidateKind(const CustomResourceDefinition& object, const CustomResourceDe
   if (same_columns && !spec.versions.empty()) {
     CheckColumns(errors, "spec.additionalPrinterColumns", spec.versions[0].additional_printer_columns);
   }
+}
+
+void CheckApproval(Errors& errors, const CustomResourceDefinition& object, const CustomResourceDefinition* old) {
+  if (!IsProtectedGroup(object.spec.group)) return;
+  const std::string_view annotation = object.metadata.annotations.Get(kApproved);
+  const Approval approval = ApprovalOf(annotation);
+  // An unchanged approval state is not checked again.
+  if (old != nullptr && ApprovalOf(old->metadata.annotations.Get(kApproved)).reason == approval.reason) return;
+  if (annotation.empty()) {
+    errors.push_back(Required(Key("metadata.annotations", kApproved), approval.message));
+  } else if (approval.reason == "InvalidAnnotation") {
+    errors.push_back(InvalidValue(Key("metadata.annotations", kApproved), Value(annotation), approval.message));
+  }
+}
+
+}  // namespace
+
+void ValidateKind(const CustomResourceDefinition& object, const CustomResourceDefinition* old, Errors& errors) {
+  const auto& spec = object.spec;
+  if (object.metadata.name != spec.names.plural.str() + "." + spec.group.str()) {
+    errors.push_back(InvalidValue("metadata.name", object.metadata.name, "must be spec.names.plural+\".\"+spec.group"));
+  }
+  if (spec.group.empty()) {
+    errors.push_back(Required("spec.group"));
+  } else if (Problems problems = DnsSubdomainProblems(spec.group); !problems.empty()) {
+    errors.push_back(InvalidValue("spec.group", spec.group, Joined(problems)));
+  } else if (spec.group.view().find('.') == std::string_view::npos) {
+    errors.push_back(InvalidValue("spec.group", spec.group, "should be a domain with at least one dot"));
+  }
+  CheckEnum(errors, "spec.scope", spec.scope, {"Cluster", "Namespaced"});
+  CheckVersions(errors, spec);
   if (spec.conversion.has_value()) {
     // A definition that is established keeps a good bundle.
     bool check_bundle = old != nullptr && IsEstablished(*old);
@@ -259,16 +276,7 @@ void ValidateKind(const CustomResourceDefinition& object, const CustomResourceDe
     CheckImmutable(errors, "spec.names.plural", spec.names.plural, spec.names.plural == old->spec.names.plural);
   }
   CheckStoredVersions(errors, object);
-  if (!IsProtectedGroup(spec.group)) return;
-  const std::string_view annotation = object.metadata.annotations.Get(kApproved);
-  const Approval approval = ApprovalOf(annotation);
-  // What was so before is not asked for again.
-  if (old != nullptr && ApprovalOf(old->metadata.annotations.Get(kApproved)).reason == approval.reason) return;
-  if (annotation.empty()) {
-    errors.push_back(Required(Key("metadata.annotations", kApproved), approval.message));
-  } else if (approval.reason == "InvalidAnnotation") {
-    errors.push_back(InvalidValue(Key("metadata.annotations", kApproved), Value(annotation), approval.message));
-  }
+  CheckApproval(errors, object, old);
 }
 
 }  // namespace kube::apiserver::builtin

@@ -71,25 +71,30 @@ Result<std::string> WebhookCertificates::Await(const Context& ctx) const {
   return *settled_;
 }
 
-Result<void> WebhookCertificates::Run(const Context& ctx) {
-  InformerFactory informers(parts_.client, {.metrics = parts_.metrics});
-  std::vector<SharedInformer<meta::v1::PartialObjectMetadata>> watched;
+Result<std::vector<HandlerRegistration>> WebhookCertificates::WatchAll(InformerFactory& informers) {
   std::vector<HandlerRegistration> handlers;
   const auto watch = [&](const Gvr& gvr, const std::string& ns, const std::string& name) -> Result<void> {
-    watched.push_back(informers.ForMetadata(gvr, {.ns = ns, .field_selector = "metadata.name=" + name}));
-    Result<HandlerRegistration> added = watched.back().AddEventHandler({.on_add = [this](const auto&, bool) { Wake(); },
-                                                                        .on_update = [this](const auto&, const auto&) { Wake(); },
-                                                                        .on_delete = [this](const auto&) { Wake(); }},
-                                                                       {.name = "webhooks", .quick = true});
+    const auto informer = informers.ForMetadata(gvr, {.ns = ns, .field_selector = "metadata.name=" + name});
+    Result<HandlerRegistration> added = informer.AddEventHandler({.on_add = [this](const auto&, bool) { Wake(); },
+                                                                  .on_update = [this](const auto&, const auto&) { Wake(); },
+                                                                  .on_delete = [this](const auto&) { Wake(); }},
+                                                                 {.name = "webhooks", .quick = true});
     if (!added) return added.error();
     handlers.push_back(*std::move(added));
     return {};
   };
-  if (Result<void> watching = watch(GvrOf<Secret>(), parts_.ns, parts_.secret); !watching) return watching;
+  if (Result<void> watching = watch(GvrOf<Secret>(), parts_.ns, parts_.secret); !watching) return watching.error();
   for (std::size_t i = 0; i < seen_.size(); ++i) {
     const InjectionTarget& target = parts_.targets[i];
-    if (Result<void> watching = watch(target.resource, target.ns, target.name); !watching) return watching;
+    if (Result<void> watching = watch(target.resource, target.ns, target.name); !watching) return watching.error();
   }
+  return handlers;
+}
+
+Result<void> WebhookCertificates::Run(const Context& ctx) {
+  InformerFactory informers(parts_.client, {.metrics = parts_.metrics});
+  Result<std::vector<HandlerRegistration>> handlers = WatchAll(informers);
+  if (!handlers) return handlers.error();
   informers.Start(ctx);
   Backoff retry{.duration = std::chrono::milliseconds(100), .factor = 2, .jitter = 0.2, .steps = 9, .cap = std::chrono::seconds(30)};
   const Backoff fresh = retry;
@@ -269,18 +274,38 @@ void WebhookCertificates::Inject(const Context& ctx, Outcome& outcome) {
   }
 }
 
+void WebhookCertificates::ReportSecret() {
+  if (keeper_.problem().empty()) {
+    problems_.erase("Secret");
+    return;
+  }
+  if (problems_.count("Secret") == 0) {
+    if (parts_.metrics) parts_.metrics->Add("kubexx_webhook_certificate_errors_total", {});
+    Log().Warn("The Secret of the webhooks' CA is not as it should be", {{"secret", parts_.secret}, {"why", keeper_.problem()}});
+    Tell(EventType::kWarning, "WebhookCaNotUsable", keeper_.problem());
+  }
+  problems_["Secret"] = keeper_.problem();
+}
+
+Result<Secret> WebhookCertificates::SendSecret(const Context& ctx, const CaKeeper::Write& write) const {
+  const WriteOptions options{.field_manager = parts_.name + "-webhooks"};
+  if (write.replaces) {
+    // A merge patch keeps the fields that other programs set.
+    const Patch patch = Patch::Merge(Value::Object({{"metadata", Value::Object({{"resourceVersion", Value(*write.replaces)}})},
+                                                    {"data", Value::Object({{kStateKey, Value(Base64(write.json))}})}}));
+    return parts_.client.Patch<Secret>(ctx.WithTimeout(kRequestTimeout), {String(parts_.ns), String(parts_.secret)}, patch, options);
+  }
+  Secret secret;
+  secret.metadata.namespace_ = parts_.ns;
+  secret.metadata.name = parts_.secret;
+  secret.metadata.labels["app.kubernetes.io/name"] = parts_.name;
+  secret.data[kStateKey] = write.json;
+  return parts_.client.Create<Secret>(ctx.WithTimeout(kRequestTimeout), secret, options);
+}
+
 Result<void> WebhookCertificates::WriteSecret(const Context& ctx, Outcome& outcome) {
   if (!secret_read_) return {};
-  if (!keeper_.problem().empty()) {
-    if (problems_.count("Secret") == 0) {
-      if (parts_.metrics) parts_.metrics->Add("kubexx_webhook_certificate_errors_total", {});
-      Log().Warn("The Secret of the webhooks' CA is not as it should be", {{"secret", parts_.secret}, {"why", keeper_.problem()}});
-      Tell(EventType::kWarning, "WebhookCaNotUsable", keeper_.problem());
-    }
-    problems_["Secret"] = keeper_.problem();
-  } else {
-    problems_.erase("Secret");
-  }
+  ReportSecret();
   CaKeeper::Situation known{.leads = parts_.leads()};
   bool all_read = true;
   for (std::size_t i = 0; i < seen_.size(); ++i) {
@@ -302,21 +327,7 @@ Result<void> WebhookCertificates::WriteSecret(const Context& ctx, Outcome& outco
   outcome.at_once = outcome.at_once || (!may_inject && keeper_.may_inject() && !seen_.empty());
   if (!decision->write) return {};
   const CaKeeper::Write& write = *decision->write;
-  Secret secret;
-  secret.metadata.namespace_ = parts_.ns;
-  secret.metadata.name = parts_.secret;
-  secret.metadata.labels["app.kubernetes.io/name"] = parts_.name;
-  secret.data[kStateKey] = write.json;
-  const WriteOptions options{.field_manager = parts_.name + "-webhooks"};
-  Result<Secret> done = secret;
-  if (write.replaces) {
-    // Other fields of it are others'.
-    const Patch patch = Patch::Merge(Value::Object({{"metadata", Value::Object({{"resourceVersion", Value(*write.replaces)}})},
-                                                    {"data", Value::Object({{kStateKey, Value(Base64(write.json))}})}}));
-    done = parts_.client.Patch<Secret>(ctx.WithTimeout(kRequestTimeout), {String(parts_.ns), String(parts_.secret)}, patch, options);
-  } else {
-    done = parts_.client.Create<Secret>(ctx.WithTimeout(kRequestTimeout), secret, options);
-  }
+  const Result<Secret> done = SendSecret(ctx, write);
   if (!done) {
     // Another replica was faster: read what it wrote.
     if (IsConflict(done.error()) || IsAlreadyExists(done.error()) || (write.replaces && IsNotFound(done.error()))) {

@@ -14,6 +14,7 @@
 #include "control/certificates/ca_injection.h"
 #include "control/certificates/ca_keeper.h"
 #include "control/certificates/ca_state.h"
+#include "kube/api/core/v1.h"
 #include "kube/base/context.h"
 #include "kube/base/metrics.h"
 #include "kube/base/mutex.h"
@@ -80,11 +81,15 @@ class WebhookCertificates {
     bool at_once = false;
   };
 
+  // Watches the Secret and the targets. Each change triggers a pass.
+  Result<std::vector<HandlerRegistration>> WatchAll(InformerFactory& informers);
   Result<void> Pass(const Context& ctx, Outcome& outcome);
   Result<void> ReadTargets(const Context& ctx);
   void ReadSecret(const Context& ctx);
   void Inject(const Context& ctx, Outcome& outcome);
   Result<void> WriteSecret(const Context& ctx, Outcome& outcome);
+  void ReportSecret();
+  Result<core::v1::Secret> SendSecret(const Context& ctx, const CaKeeper::Write& write) const;
   Result<void> RenewLeaf(Outcome& outcome);
   void UpdateTrust();
   // An event, if an object has been missing for a while.

@@ -58,7 +58,8 @@ TEST_F(CachedClientTest, AnObjectThatCannotBeDecodedIsNotMissing) {
   const CachedClient cached = MakeCached();
   ASSERT_TRUE(Eventually([&] { return informer.lister().List().size() == 1; }));
   for (const char* name : {"a", "b"}) {
-    informer.indexer().store()->MarkUndecodable({.key = {"default", name}, .error = "data: expected an object, got a number"});
+    internal::IndexerAccess::StoreOf(informer.indexer())
+        ->MarkUndecodable({.key = {"default", name}, .error = "data: expected an object, got a number"});
     const Result<Ptr<Secret>> found = cached.Get<Secret>(Patient(), {"default", name});
     ASSERT_FALSE(found);
     EXPECT_TRUE(IsUndecodable(found.error()));
@@ -347,7 +348,8 @@ TEST_F(CachedClientTest, DesiredStateAsksTheServerWhereNoCacheCanSay) {
   // One whose newest version cannot be decoded is not missing.
   const SharedInformer<Secret> all = informers_->For<Secret>();
   Sync();
-  all.indexer().store()->MarkUndecodable({.key = {"default", "a"}, .error = "data: expected an object, got a number"});
+  internal::IndexerAccess::StoreOf(all.indexer())
+      ->MarkUndecodable({.key = {"default", "a"}, .error = "data: expected an object, got a number"});
   EXPECT_EQ(pass(), "1 unchanged");
 }
 

@@ -110,10 +110,10 @@ class Controller::Impl {
   const ControllerSpec& spec() const { return spec_; }
 
   Result<void> Start() {
-    for (const internal::WatchSpec& watch : spec_.watches) {
+    for (const WatchSpec& watch : spec_.watches) {
       if (Result<void> added = AddWatch(watch); !added) return added;
     }
-    if (spec_.reconcile_object.source) source_ = spec_.reconcile_object.source(*environment_.informers);
+    if (spec_.reconcile_object.source_) source_ = spec_.reconcile_object.source_(*environment_.informers);
     Count("controller_runtime_reconcile_errors_total", 0);
     Count("controller_runtime_reconcile_panics_total", 0);
     Count("controller_runtime_terminal_reconcile_errors_total", 0);
@@ -127,7 +127,7 @@ class Controller::Impl {
     return {};
   }
 
-  Result<void> AddWatch(const internal::WatchSpec& watch) {
+  Result<void> AddWatch(const WatchSpec& watch) {
     {
       MutexLock lock(mu_);
       for (const Watch& known : watches_) {
@@ -285,7 +285,7 @@ class Controller::Impl {
 
   Result<Action> Call(const Context& ctx, const Request& request) {
     try {
-      return spec_.reconcile_object.call ? CallWithObject(ctx, request.key) : spec_.reconcile(ctx, request);
+      return spec_.reconcile_object.call_ ? CallWithObject(ctx, request.key) : spec_.reconcile(ctx, request);
     } catch (const ErrorException& e) {  // Result::value(): the same as returning that error
       return e.error();
     } catch (const std::exception& e) {
@@ -311,7 +311,7 @@ class Controller::Impl {
     const Result<internal::ObjectRef> found = cache.store()->Read(key.ns.view(), key.name.view());
     if (!found) return failed(found.error());
     if (*found == nullptr) return Action::Done();
-    return spec_.reconcile_object.call(ctx, found->get());
+    return spec_.reconcile_object.call_(ctx, found->get());
   }
 
   // Whether caches have yet to see what the last run wrote: the key comes again when they have, and no worker waits for that.
@@ -483,7 +483,7 @@ Controller::~Controller() = default;
 Result<std::unique_ptr<Controller>> Controller::Create(ControllerSpec spec, ControllerEnvironment environment) {
   if (spec.name.empty()) return Error::Invalid("a controller needs a name: ControllerFor<T>(\"...\")");
   const auto wrong = [&](std::string_view what) { return Error::Invalid(fmt::format("controller {}: {}", spec.name, what)); };
-  if (!spec.reconcile && !spec.reconcile_object.call) return wrong("it has no reconciler");
+  if (!spec.reconcile && !spec.reconcile_object.call_) return wrong("it has no reconciler");
   if (spec.watches.empty()) return wrong("it watches nothing, so nothing would ever be reconciled");
   if (spec.options.workers < 1) return wrong(fmt::format("{} workers; it needs at least one", spec.options.workers));
   if (environment.informers == nullptr) return wrong("ControllerEnvironment::informers is missing");
@@ -492,7 +492,7 @@ Result<std::unique_ptr<Controller>> Controller::Create(ControllerSpec spec, Cont
 
 const std::string& Controller::name() const { return impl_->spec().name; }
 bool Controller::needs_leader() const { return impl_->spec().options.needs_leader; }
-const std::vector<internal::WatchSpec>& Controller::watches() const { return impl_->spec().watches; }
+const std::vector<WatchSpec>& Controller::watches() const { return impl_->spec().watches; }
 const std::vector<AccessNeed>& Controller::needs() const { return impl_->spec().needs; }
 Result<void> Controller::Start() { return impl_->Start(); }
 bool Controller::HasSynced() const { return impl_->HasSynced(); }
@@ -501,7 +501,7 @@ Result<void> Controller::Run(const Context& ctx) { return impl_->Run(ctx); }
 void Controller::Enqueue(const ObjectKey& key, std::string_view source, int priority) {
   impl_->Enqueue(key, {.source = String(source), .object = key, .change = ChangeKind::kExternal}, priority);
 }
-Result<void> Controller::AddWatch(internal::WatchSpec watch) { return impl_->AddWatch(watch); }
+Result<void> Controller::AddWatch(WatchSpec watch) { return impl_->AddWatch(watch); }
 Result<void> Controller::RemoveWatch(std::string_view name) { return impl_->RemoveWatch(name); }
 ControllerStatus Controller::status(std::size_t most) const { return impl_->status(most); }
 

@@ -557,7 +557,8 @@ TEST_F(ObjectReconcilerTest, AReadThatFailsIsTriedAgainAndIsNoDeletion) {
   const SharedInformer<ConfigMap> informer = informers_->For<ConfigMap>();
   Start(ControllerFor<ConfigMap>("maps").Reconcile(Note()));
   ASSERT_TRUE(Soon([&] { return seen().size() == 1; }));
-  informer.indexer().store()->MarkUndecodable({.key = {"default", "m"}, .error = "data: expected an object, got a number"});
+  internal::IndexerAccess::StoreOf(informer.indexer())
+      ->MarkUndecodable({.key = {"default", "m"}, .error = "data: expected an object, got a number"});
   controller_->Enqueue({"default", "m"});
   ASSERT_TRUE(Soon([&] { return controller_->status().queue.waiting == 1; }));
   ASSERT_EQ(controller_->status().failing.size(), 1U);

@@ -7,7 +7,16 @@
 #include "kube/meta/selector.h"
 #include "kube/queue/work_queue_base.h"
 
-namespace kube::internal {
+namespace kube {
+
+using internal::Awaited;
+using internal::CombineHash;
+using internal::HashTexts;
+using internal::InformerCore;
+using internal::InformerHandle;
+using internal::NextStamp;
+using internal::VersionNumber;
+
 namespace {
 
 constexpr std::string_view kWaits = "kubexx_read_your_writes_waits_total";
@@ -334,18 +343,7 @@ bool WriteTracker::HoldBack(const String& controller, const ObjectKey& key, cons
   } else {
     Count(kWaits, unseen.front());
   }
-  for (const Record& record : unseen) {
-    for (const std::shared_ptr<InformerHandle>& informer : Covering(record.object)) {
-      if (!informer->core().HasSynced()) continue;
-      ++hold->left;
-      const std::optional<std::uint64_t> watch = informer->core().NotifyWhenSeen(For(record, informer->core()), [hold] { hold->Seen(); });
-      if (watch) {
-        hold->watches.emplace_back(informer->shared_core(), *watch);
-      } else {
-        --hold->left;
-      }
-    }
-  }
+  NotifyWhenSeen(hold, unseen);
   hold->timer = clock->AddTimer(hold->deadline, [weak = std::weak_ptr<Hold>(hold)] {
     if (const std::shared_ptr<Hold> self = weak.lock()) self->Fire();
   });
@@ -357,6 +355,21 @@ bool WriteTracker::HoldBack(const String& controller, const ObjectKey& key, cons
   // They have all been seen in the meantime.
   Erase(unseen);
   return go(hold, &unseen.front());
+}
+
+void WriteTracker::NotifyWhenSeen(const std::shared_ptr<Hold>& hold, const Records& records) const {
+  for (const Record& record : records) {
+    for (const std::shared_ptr<InformerHandle>& informer : Covering(record.object)) {
+      if (!informer->core().HasSynced()) continue;
+      ++hold->left;
+      const std::optional<std::uint64_t> watch = informer->core().NotifyWhenSeen(For(record, informer->core()), [hold] { hold->Seen(); });
+      if (watch) {
+        hold->watches.emplace_back(informer->shared_core(), *watch);
+      } else {
+        --hold->left;
+      }
+    }
+  }
 }
 
 void WriteTracker::Release(const Writer& writer, const std::shared_ptr<Hold>& hold) {
@@ -399,4 +412,4 @@ void WriteTracker::Observe(const Record& record, Clock::Duration waited) const {
                             std::chrono::duration<double>(waited).count());
 }
 
-}  // namespace kube::internal
+}  // namespace kube

@@ -36,10 +36,15 @@ struct Writer {
   friend bool operator==(const Writer&, const Writer&) = default;
 };
 
+}  // namespace kube::internal
+
+namespace kube {
+
 // Thread safety: all functions from any thread; HoldBack for one writer on one thread at a time.
 // Lifetime: shared by clients, controllers and the contexts of reconcilers; may outlive the factory.
 class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
  public:
+  using Writer = internal::Writer;
   struct Options {
     bool enabled = true;
     Clock::Duration timeout = std::chrono::seconds(5);
@@ -61,8 +66,8 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   void Forget(const String& controller);
 
   // Waits before a read from that informer. Errors: the context's.
-  Result<void> BeforeGet(const Context& ctx, InformerCore& informer, const ObjectKey& key);
-  Result<void> BeforeList(const Context& ctx, InformerCore& informer, std::string_view ns);
+  Result<void> BeforeGet(const Context& ctx, internal::InformerCore& informer, const ObjectKey& key);
+  Result<void> BeforeList(const Context& ctx, internal::InformerCore& informer, std::string_view ns);
 
   std::size_t records() const;
   std::size_t holds() const;
@@ -82,7 +87,7 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
     std::uint64_t id = 0;  // increases with each change of the record
     Writer writer{};
     Object object{};
-    Awaited awaited{};
+    internal::Awaited awaited{};
     std::optional<Map<String>> labels{};
   };
   using Records = std::vector<Record>;
@@ -90,9 +95,9 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
 
   void Wrote(const Writer& writer, const ObservedWrite& write);
   bool SameServer(const ClientCore& other) const;
-  Awaited For(const Record& record, const InformerCore& informer) const;
+  internal::Awaited For(const Record& record, const internal::InformerCore& informer) const;
   // The informers that have, or should have, such an object.
-  std::vector<std::shared_ptr<InformerHandle>> Covering(const Object& object) const;
+  std::vector<std::shared_ptr<internal::InformerHandle>> Covering(const Object& object) const;
   enum class Sight { kUnseen, kSeen, kUnknown };  // kUnknown: all synced informers have seen it, but one has not synced
   Sight Look(const Record& record) const;
   void Insert(Record record);
@@ -100,8 +105,10 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   void EraseLocked(std::uint64_t id) KUBE_REQUIRES(mu_);
   void DropSeen(Records records);
   void Shrink();
-  Result<void> Await(const Context& ctx, InformerCore& informer, Records records);
+  Result<void> Await(const Context& ctx, internal::InformerCore& informer, Records records);
   void GiveUp(const Records& records, Clock::Duration waited);
+  // Registers the hold with each cache that has yet to see one of the records.
+  void NotifyWhenSeen(const std::shared_ptr<Hold>& hold, const Records& records) const;
   void Release(const Writer& writer, const std::shared_ptr<Hold>& hold);
   void Count(std::string_view counter, const Record& record) const;
   void Observe(const Record& record, Clock::Duration waited) const;
@@ -118,4 +125,4 @@ class WriteTracker : public std::enable_shared_from_this<WriteTracker> {
   std::uint64_t next_id_ KUBE_GUARDED_BY(mu_) = 1;
 };
 
-}  // namespace kube::internal
+}  // namespace kube

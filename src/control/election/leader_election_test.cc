@@ -26,7 +26,7 @@ std::unique_ptr<LeaseLock> AnyLock() { return std::make_unique<FakeLock>(std::ma
 
 std::string Refusal(LeaderElectionOptions options, const LeaderCallbacks& callbacks = kNothing) {
   if (options.name.empty()) options.name = "test";
-  const Result<LeaderElector> made = LeaderElector::Create(AnyLock(), std::move(options), callbacks);
+  const Result<LeaderElector> made = ElectionAccess::Create(AnyLock(), std::move(options), callbacks);
   if (made) return "";
   EXPECT_EQ(made.error().kind(), ErrorKind::kInvalid);
   return made.error().message();
@@ -58,12 +58,12 @@ TEST(Contract06LeaderElectionOptions, BothCallbacksAreRequired) {
 }
 TEST(Contract06LeaderElectionOptions, AnEmptyIdentityIsRefused) { EXPECT_THAT(Refusal({.identity = ""}), HasSubstr("identity")); }
 TEST(Contract06LeaderElectionOptions, ALockIsRequired) {
-  const Result<LeaderElector> made = LeaderElector::Create(std::unique_ptr<LeaseLock>(), {.name = "test"}, kNothing);
+  const Result<LeaderElector> made = ElectionAccess::Create(std::unique_ptr<LeaseLock>(), {.name = "test"}, kNothing);
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message(), HasSubstr("lock"));
 }
 TEST(Contract06LeaderElectionOptions, TheNameIsRequiredAndAName) {
-  const Result<LeaderElector> made = LeaderElector::Create(AnyLock(), {}, kNothing);
+  const Result<LeaderElector> made = ElectionAccess::Create(AnyLock(), {}, kNothing);
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message(), HasSubstr("name"));
   EXPECT_THAT(Refusal({.name = "No Name"}), HasSubstr("name"));
@@ -73,8 +73,8 @@ TEST(Contract06LeaderElectionOptions, LabelsAreChecked) {
   EXPECT_THAT(Refusal({.labels = {{"app", "a b"}}}), HasSubstr("labels: app"));
 }
 TEST(Contract06LeaderElectionOptions, TheIdentityIsHostNameAndUuid) {
-  const Result<LeaderElector> a = LeaderElector::Create(AnyLock(), {.name = "test"}, kNothing);
-  const Result<LeaderElector> b = LeaderElector::Create(AnyLock(), {.name = "test"}, kNothing);
+  const Result<LeaderElector> a = ElectionAccess::Create(AnyLock(), {.name = "test"}, kNothing);
+  const Result<LeaderElector> b = ElectionAccess::Create(AnyLock(), {.name = "test"}, kNothing);
   ASSERT_TRUE(a && b);
   EXPECT_NE(a->identity(), b->identity());
   EXPECT_EQ(a->identity().substr(0, HostName().size() + 1), HostName() + "_");
@@ -82,7 +82,7 @@ TEST(Contract06LeaderElectionOptions, TheIdentityIsHostNameAndUuid) {
               MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
 }
 TEST(Contract06LeaderElectionOptions, AnElectorThatDoesNotRunLeadsNothingAndIsHealthy) {
-  const Result<LeaderElector> a = LeaderElector::Create(AnyLock(), {.name = "test"}, kNothing);
+  const Result<LeaderElector> a = ElectionAccess::Create(AnyLock(), {.name = "test"}, kNothing);
   ASSERT_TRUE(a);
   EXPECT_FALSE(a->is_leader());
   EXPECT_EQ(a->leader(), "");
@@ -96,7 +96,7 @@ TEST(LeaderCandidateTest, LeadsUntilItIsDestroyedAndGivesTheLeaseBack) {
   auto lease = std::make_shared<FakeLease>();
   {
     Result<LeaderCandidate> candidate =
-        LeaderCandidate::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"});
+        ElectionAccess::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"});
     ASSERT_TRUE(candidate) << candidate.error().ToString();
     const Result<Context> lead = candidate->WaitForLeadership(Context::Background());
     ASSERT_TRUE(lead);
@@ -115,7 +115,7 @@ TEST(LeaderCandidateTest, WaitingEndsWithTheContext) {
   auto lease = std::make_shared<FakeLease>();
   lease->Put({.holder = "other", .lease_duration_seconds = 1000});
   Result<LeaderCandidate> candidate =
-      LeaderCandidate::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"});
+      ElectionAccess::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"});
   ASSERT_TRUE(candidate);
   const Result<Context> lead = candidate->WaitForLeadership(Context::Background().WithTimeout(milliseconds(20)));
   ASSERT_FALSE(lead);
@@ -125,8 +125,8 @@ TEST(LeaderCandidateTest, WaitingEndsWithTheContext) {
 TEST(LeaderCandidateTest, ALostLeadershipStopsTheContextAndIsRunForAgain) {
   auto clock = std::make_shared<FakeClock>();
   auto lease = std::make_shared<FakeLease>();
-  Result<LeaderCandidate> candidate = LeaderCandidate::Start(std::make_unique<FakeLock>(lease, "a"), clock,
-                                                             {.name = "test", .identity = "a", .random = [] { return 0.0; }});
+  Result<LeaderCandidate> candidate =
+      ElectionAccess::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a", .random = [] { return 0.0; }});
   ASSERT_TRUE(candidate);
   const Result<Context> lead = candidate->WaitForLeadership(Context::Background());
   ASSERT_TRUE(lead);
@@ -153,7 +153,7 @@ TEST(LeaderCandidateTest, TheContextCarriesTheWritePermit) {
   auto clock = std::make_shared<FakeClock>();
   auto lease = std::make_shared<FakeLease>();
   Result<LeaderCandidate> candidate =
-      LeaderCandidate::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"});
+      ElectionAccess::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"});
   ASSERT_TRUE(candidate);
   const Result<Context> lead = candidate->WaitForLeadership(Context::Background());
   ASSERT_TRUE(lead);
@@ -183,10 +183,10 @@ TEST(LeaderCandidateTest, TheUsersCallbacksAreCalled) {
   };
   {
     Result<LeaderCandidate> candidate =
-        LeaderCandidate::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"},
-                               {.on_started_leading = [&](const Context&) { say("started"); },
-                                .on_stopped_leading = [&] { say("stopped"); },
-                                .on_new_leader = [&](const std::string& id) { say("new " + id); }});
+        ElectionAccess::Start(std::make_unique<FakeLock>(lease, "a"), clock, {.name = "test", .identity = "a"},
+                              {.on_started_leading = [&](const Context&) { say("started"); },
+                               .on_stopped_leading = [&] { say("stopped"); },
+                               .on_new_leader = [&](const std::string& id) { say("new " + id); }});
     ASSERT_TRUE(candidate);
     ASSERT_TRUE(WaitBounded(mu, changed, [&]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return said.size() == 2; }));
   }
@@ -195,7 +195,7 @@ TEST(LeaderCandidateTest, TheUsersCallbacksAreCalled) {
 }
 
 TEST(LeaderCandidateTest, OptionsAreCheckedAtTheStart) {
-  const Result<LeaderCandidate> candidate = LeaderCandidate::Start(AnyLock(), std::make_shared<FakeClock>(), {});
+  const Result<LeaderCandidate> candidate = ElectionAccess::Start(AnyLock(), std::make_shared<FakeClock>(), {});
   ASSERT_FALSE(candidate);
   EXPECT_THAT(candidate.error().message(), HasSubstr("name"));
 }

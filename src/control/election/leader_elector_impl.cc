@@ -244,6 +244,17 @@ LeaderRecord ElectorImpl::NewRecord() const {
   return {.holder = identity(), .lease_duration_seconds = static_cast<std::int32_t>(whole.count()), .acquire_time = now, .renew_time = now};
 }
 
+ElectorImpl::Attempt ElectorImpl::CreateLease(const Context& ctx, const LeaderRecord& record) {
+  const Sent sent = SentNow();
+  if (const Result<void> created = lock_->Create(CallContext(ctx), record); !created) {
+    Failed(created.error(), true);
+    if (!ctx.stopped()) Log().Error(created.error(), "Could not create the lease", {{"lease", what_}});
+    return Attempt::kRefused;
+  }
+  Held(record, sent);
+  return Attempt::kHeld;
+}
+
 ElectorImpl::Attempt ElectorImpl::TryAcquireOrRenew(const Context& ctx, bool renewing) {
   const std::shared_ptr<Clock> clock = ctx.clock();
   LeaderRecord record = NewRecord();
@@ -270,14 +281,7 @@ ElectorImpl::Attempt ElectorImpl::TryAcquireOrRenew(const Context& ctx, bool ren
       if (!ctx.stopped()) Log().Error(found.error(), "Could not read the lease", {{"lease", what_}});
       return Attempt::kRefused;
     }
-    const Sent sent = SentNow();
-    if (const Result<void> created = lock_->Create(CallContext(ctx), record); !created) {
-      Failed(created.error(), true);
-      if (!ctx.stopped()) Log().Error(created.error(), "Could not create the lease", {{"lease", what_}});
-      return Attempt::kRefused;
-    }
-    Held(record, sent);
-    return Attempt::kHeld;
+    return CreateLease(ctx, record);
   }
 
   if (!(*found == observed())) Observe(*found, clock->Now());

@@ -88,6 +88,8 @@ class ElectorImpl {
   void Lead(bool leads);
 
   LeaderRecord NewRecord() const;
+  // Creates the lease, which does not exist yet.
+  Attempt CreateLease(const Context& ctx, const LeaderRecord& record);
   bool HeldByUs() const;
   bool IsValid(Clock::TimePoint now) const;
   void Observe(const LeaderRecord& record, Clock::TimePoint when);

@@ -3,14 +3,17 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kube/api/coordination/v1.h"
 #include "kube/base/context.h"
 #include "kube/base/result.h"
 #include "kube/client/client.h"
 #include "kube/control/event_recorder.h"
+#include "kube/control/leader_election.h"
 #include "kube/value/time.h"
 
 namespace kube::internal {
@@ -62,6 +65,17 @@ class ResourceLeaseLock final : public LeaseLock {
   const std::map<std::string, std::string> labels_;
   const EventRecorder events_;
   std::optional<coordination::v1::Lease> lease_;  // as it was last seen
+};
+
+// For tests: any lock instead of a Lease.
+struct ElectionAccess {
+  static Result<LeaderElector> Create(std::unique_ptr<LeaseLock> lock, LeaderElectionOptions options, LeaderCallbacks callbacks) {
+    return LeaderElector::Create(std::move(lock), std::move(options), std::move(callbacks));
+  }
+  static Result<LeaderCandidate> Start(std::unique_ptr<LeaseLock> lock, std::shared_ptr<Clock> clock, LeaderElectionOptions options,
+                                       LeaderCallbacks callbacks = {}) {
+    return LeaderCandidate::Start(std::move(lock), std::move(clock), std::move(options), std::move(callbacks));
+  }
 };
 
 }  // namespace kube::internal

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "kube/control/event_recorder.h"
 #include "kube/value/time.h"
@@ -33,6 +36,13 @@ class EventBackend {
   virtual bool Flush(std::chrono::nanoseconds limit) = 0;
   virtual void Shutdown() = 0;
   virtual EventRecorderStats stats() const = 0;
+};
+
+// For tests: a recorder with any backend.
+struct RecorderAccess {
+  static EventRecorder Make(std::shared_ptr<EventBackend> backend, std::string controller, std::string instance = {}) {
+    return EventRecorder(std::move(backend), std::move(controller), std::move(instance));
+  }
 };
 
 }  // namespace kube::internal

@@ -33,7 +33,7 @@ EventRecorder::~EventRecorder() = default;
 
 namespace {
 EventRecorderOptions OnClockOf(const CachedClient& client, EventRecorderOptions options) {
-  if (options.clock == nullptr) options.clock = client.shared_core()->clock();
+  if (options.clock == nullptr) options.clock = internal::CachedClientAccess::CoreOf(client)->clock();
   return options;
 }
 }  // namespace

@@ -40,7 +40,7 @@ class Contract07Events : public ::testing::Test {
     options.metrics = metrics_;
     options.random = [] { return 0.0; };
     auto writer = std::make_shared<EventWriter>(std::make_unique<FakeSink>(log_), options);
-    return EventRecorder(std::move(writer), "test", "test-host");
+    return RecorderAccess::Make(std::move(writer), "test", "test-host");
   }
   void Emit(const EventRecorder& recorder, const std::string& reason = "Started", const std::string& note = "it runs",
             const EventObject& object = PodObject()) {
@@ -174,7 +174,7 @@ TEST_F(Contract07Events, TheDelayHasAQuarterOfJitter) {
   EventRecorderOptions options;
   options.clock = clock_;
   options.random = [] { return 1.0; };
-  const EventRecorder recorder(std::make_shared<EventWriter>(std::make_unique<FakeSink>(log_), options), "test");
+  const EventRecorder recorder = RecorderAccess::Make(std::make_shared<EventWriter>(std::make_unique<FakeSink>(log_), options), "test");
   const Clock::TimePoint begin = clock_->Now();
   Emit(recorder);
   ASSERT_TRUE(AdvanceUntilWritten(recorder, 2));
@@ -435,7 +435,7 @@ TEST_F(Contract07Events, TwoRecordersCorrelateIndependently) {
   const EventRecorder first = Make();
   EventRecorderOptions options;
   options.clock = clock_;
-  const EventRecorder second(std::make_shared<EventWriter>(std::make_unique<FakeSink>(second_log), options), "test");
+  const EventRecorder second = RecorderAccess::Make(std::make_shared<EventWriter>(std::make_unique<FakeSink>(second_log), options), "test");
   Emit(first);
   Emit(first);
   Emit(second);

@@ -140,7 +140,7 @@ class Manager::Impl {
   std::vector<AccessNeed> needs() const {
     std::vector<AccessNeed> all;
     for (const auto& controller : controllers_) {
-      for (const internal::WatchSpec& watch : controller->watches()) {
+      for (const WatchSpec& watch : controller->watches()) {
         all.push_back({.group = watch.gvr.group.str(),
                        .resource = watch.gvr.resource.str(),
                        .verbs = {"list", "watch"},
@@ -460,7 +460,7 @@ class Manager::Impl {
       out = "its caches wait for the conversions that this program serves";
     }
     for (const InformerStatus& informer : informers_.status()) {
-      const auto its = [&](const internal::WatchSpec& watch) { return watch.gvr.group_resource().ToString() == informer.what; };
+      const auto its = [&](const WatchSpec& watch) { return watch.gvr.group_resource().ToString() == informer.what; };
       const auto& watches = controller.watches();
       if (std::none_of(watches.begin(), watches.end(), its)) continue;
       if (!out.empty() && !informer.synced && informer.reflector.error) out += fmt::format(" ({})", informer.reflector.error->ToString());
@@ -482,7 +482,7 @@ class Manager::Impl {
     std::string missing;
     bool waits_for_itself = false;
     const std::vector<InformerStatus> informers = informers_.status();
-    for (const internal::WatchSpec& watch : controller.watches()) {
+    for (const WatchSpec& watch : controller.watches()) {
       const std::string resource = watch.gvr.group_resource().ToString();
       for (const InformerStatus& informer : informers) {
         if (informer.synced || informer.what != resource) continue;

@@ -271,7 +271,7 @@ TEST_F(ManagerProgramTest, AFakeClockGovernsEveryDelay) {
     return Action::Done();
   };
   ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").ReconcileTimeout(seconds(30)).Reconcile(reconcile)));
-  EXPECT_EQ(manager.cached().shared_core()->clock(), clock);
+  EXPECT_EQ(manager.cached().Resource<ConfigMap>().clock(), clock);
   RunningManager running(manager, Context::Background(clock));
   const auto soon = [&](auto condition) {
     return Eventually([&] {
