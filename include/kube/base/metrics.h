@@ -5,8 +5,8 @@
 //
 //   metrics.Add("rest_client_requests_total", {{"code", "200"}, {"method", "GET"}, {"host", host}});
 //
-// Names and labels match client-go and controller-runtime, so existing dashboards work. MetricsRegistry (metrics_registry.h) is the sink for
-// Prometheus.
+// Names and labels match client-go and controller-runtime, so existing dashboards work. MetricsRegistry (metrics_registry.h) is the sink
+// for Prometheus.
 #pragma once
 
 #include <cstdint>
