@@ -106,11 +106,12 @@ seeds: deps  ## what five texts about client-go, controllers and kubebuilder do 
 docs: deps  ## the reference of the public headers, to browse and search without a server (build/docs/html)
 	@scripts/check-reference --out $(BUILD)/docs
 
-pictures: deps newest-control-plane  ## the pictures of the README: a terminal from kubexx init to kubectl get, and the figures (docs/pictures/)
+pictures: deps newest-control-plane  ## the pictures of README and ARCHITECTURE: a terminal from kubexx init to kubectl get, the figures, the rooms (docs/pictures/)
 	@$(call configure,release) -DKUBEXX_BENCH=OFF
 	@$(call build,release)
 	@scripts/picture-terminal $(BUILD)/release
 	@scripts/plot-figures
+	@scripts/draw-rooms
 
 bench: deps  ## build and run the benchmarks (BENCH=<part of a name>)
 	@$(call configure,release)
