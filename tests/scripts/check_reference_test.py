@@ -20,13 +20,13 @@ class CheckReferenceTest(unittest.TestCase):
     def judge(self, *warnings):
         text = "\n".join(f"include/kube/base/a.h:7: warning: {warning}" for warning in warnings)
         undocumented, others = check_reference.judge(text, lambda path: "/api/" in path)
-        return [place.split(": ", 1)[1].replace(" has no comment", "") for places in undocumented.values() for place in places], others
+        return [place.split(": ", 1)[1].replace(" has no comment", "") for sorts in undocumented.values() for places in sorts.values() for place in places], others
 
     def test_names_without_a_comment(self):
         names, others = self.judge("Compound kube::Pod is not documented.", "Member Get(const Key &key) (function) of class kube::Client is not documented.",
                                    "Member name (variable) of struct kube::Options is not documented.", "Member Gvr (typedef) of namespace kube is not documented.",
                                    "Member KUBE_A(x) (macro definition) of file a.h is not documented.")
-        self.assertEqual(names, ["kube::Pod", "kube::Client: Get(const Key &key)", "kube::Options: name", "kube: Gvr", "a.h: KUBE_A(x)"])
+        self.assertEqual(sorted(names), ["a.h: KUBE_A(x)", "kube: Gvr", "kube::Client: Get(const Key &key)", "kube::Options: name", "kube::Pod"])
         self.assertEqual(others, [])
 
     def test_trivial_names(self):
@@ -53,10 +53,20 @@ class CheckReferenceTest(unittest.TestCase):
         line = "include/kube/api/v1.h:1: warning: Member a (variable) of struct kube::A is not documented."
         self.assertEqual(check_reference.judge(line, lambda path: "/api/" in path), ({}, []))
 
+    def test_fields_and_getters_are_counted_apart(self):
+        text = "\n".join(f"include/kube/base/a.h:{line}: warning: {warning}" for line, warning in enumerate([
+            "Member name (variable) of struct kube::A is not documented.", "Member url() const (function) of class kube::A is not documented.",
+            "Member Find(int a) const (function) of class kube::A is not documented.", "Member kMax (variable) of namespace kube is not documented."]))
+        undocumented, _ = check_reference.judge(text, lambda path: False)
+        self.assertEqual(check_reference.counts_of(undocumented), {"base": {"names": 2, "fields": 2}})
+
+    def test_specializations_need_no_comment(self):
+        self.assertEqual(self.judge("Member value() const (function) of class kube::Result< void > is not documented."), ([], []))
+
     def test_counts_may_only_fall(self):
-        places = {"base": ["a", "b"], "codec": ["c"]}
-        self.assertEqual(check_reference.compare(places, {"base": 2, "codec": 5}), [])
-        problems = check_reference.compare(places, {"base": 1, "codec": 1})
+        places = {"base": {"names": ["a", "b"], "fields": ["c"]}}
+        self.assertEqual(check_reference.compare(places, {"base": {"names": 2, "fields": 1}, "codec": {"names": 3}}), [])
+        problems = check_reference.compare(places, {"base": {"names": 1, "fields": 1}})
         self.assertEqual(problems[:2], ["a", "b"])
         self.assertIn("include/kube/base: 2 public names without a comment, more than the 1", problems[2])
         self.assertEqual(len(check_reference.compare(places, {})), 5)

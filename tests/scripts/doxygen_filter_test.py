@@ -73,6 +73,15 @@ class FilterTest(unittest.TestCase):
         self.assertEqual(made[4], "bool IsNew(int e);")
         self.assertEqual(made[6], "bool IsLate(const Error& e);")
 
+    def test_three_functions_of_one_signature_share_a_comment(self):
+        made = self.filtered("\n// Common errors.\nError Decode(int a);\nError Invalid(int a);\nError Timeout(int a);\n\n// Starts it.\nvoid Start();\nvoid Stop();\n")
+        self.assertEqual(made[3:5], ["/** %Common errors. */ Error Invalid(int a);", "/** %Common errors. */ Error Timeout(int a);"])
+        self.assertEqual(made[8], "void Stop();")
+
+    def test_a_long_title_of_a_section_is_a_comment(self):
+        made = self.filtered("\nclass C {\n public:\n  void Run();\n  // ---- Verbs, with the kind first ----\n  int Get();\n  // Own.\n  int List();\n  // ---- Faults ----\n  int Kill();\n};\n")
+        self.assertEqual([made[3], made[5], made[7], made[9]], ["  void Run();", "  /** Verbs, with the kind first */ int Get();", "  int List();", "  int Kill();"])
+
     def test_sections(self):
         made = self.filtered("\nclass C {\n public:\n  // ---- Reads ----\n  // One.\n  int a();\n};\n// ---- All ----\n")
         self.assertEqual(made[3:5], ["  /** @name Reads */", "  /// One."])
