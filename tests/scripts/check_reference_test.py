@@ -56,9 +56,9 @@ class CheckReferenceTest(unittest.TestCase):
     def test_fields_and_getters_are_counted_apart(self):
         text = "\n".join(f"include/kube/base/a.h:{line}: warning: {warning}" for line, warning in enumerate([
             "Member name (variable) of struct kube::A is not documented.", "Member url() const (function) of class kube::A is not documented.",
-            "Member Find(int a) const (function) of class kube::A is not documented.", "Member kMax (variable) of namespace kube is not documented."]))
+            "Member set_url(String url) (function) of class kube::A is not documented.", "Member Find(int a) const (function) of class kube::A is not documented.", "Member kMax (variable) of namespace kube is not documented."]))
         undocumented, _ = check_reference.judge(text, lambda path: False)
-        self.assertEqual(check_reference.counts_of(undocumented), {"base": {"names": 2, "fields": 2}})
+        self.assertEqual(check_reference.counts_of(undocumented), {"base": {"names": 2, "fields": 3}})
 
     def test_specializations_need_no_comment(self):
         self.assertEqual(self.judge("Member value() const (function) of class kube::Result< void > is not documented."), ([], []))

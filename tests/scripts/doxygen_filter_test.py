@@ -91,6 +91,10 @@ class FilterTest(unittest.TestCase):
         made = self.filtered("\n// Marks it.\n#define KUBE_MARK(x) \\\n  x\n#define KUBE_INTERNAL_A(x) \\\n  x // y\nint f();\n")
         self.assertEqual(made[1:7], ["/// %Marks it.", "#define KUBE_MARK(x) \\", "  x", "", "", "int f();"])
 
+    def test_a_comment_above_several_macros(self):
+        made = self.filtered("\n// Numbers.\n#define A 1\n#define B 2\n#define KUBE_INTERNAL_C 3\n#define D(x) \\\n  x\n\n#define E 4\n")
+        self.assertEqual(made[2:9], ["#define A 1", "#define B 2  ///< Numbers.", "", "#define D(x) \\", "  x  ///< Numbers.", "", "#define E 4"])
+
     def test_requires_clauses_are_left_out(self):
         made = self.filtered("\n// Adds.\ntemplate <typename T>\nrequires std::is_same_v<T, int> || (sizeof(T) > 1) void Add(T t);\n"
                              "template <typename S>\n  requires requires(S& s) { s.x(); }\nint g(S& s) requires Good<S> { return 1; }\n")
