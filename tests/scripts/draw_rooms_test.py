@@ -47,11 +47,12 @@ class DrawRoomsTest(unittest.TestCase):
             draw_rooms.components(["base"], {"base"}, "")
 
     def test_what_cannot_be_drawn(self):
-        self.assertEqual(draw_rooms.misplaced(LAYERS.ROOMS, no_edges(), lambda source: True), [])
-        self.assertEqual(draw_rooms.misplaced([*LAYERS.ROOMS, "attic"], no_edges(), lambda source: True), ["room 'attic' has no place in scripts/draw-rooms"])
-        self.assertIn("which is no room", draw_rooms.misplaced(LAYERS.ROOMS[1:], no_edges(), lambda source: True)[0])
-        self.assertEqual(len(draw_rooms.misplaced(LAYERS.ROOMS, no_edges(), lambda source: "reflector" not in source)), 1)
-        self.assertIn("drawn above", draw_rooms.misplaced(LAYERS.ROOMS, {"base": ["control"]}, lambda source: True)[0])
+        paths = [f"src/{room}/folder/{source}" for _, room, source in draw_rooms.PATH]
+        self.assertEqual(draw_rooms.misplaced(LAYERS.ROOMS, no_edges(), paths), [])
+        self.assertEqual(draw_rooms.misplaced([*LAYERS.ROOMS, "attic"], no_edges(), paths), ["room 'attic' has no place in scripts/draw-rooms"])
+        self.assertIn("which is no room", draw_rooms.misplaced(LAYERS.ROOMS[1:], no_edges(), paths)[0])
+        self.assertIn("'cache', which has no reflector.h", draw_rooms.misplaced(LAYERS.ROOMS, no_edges(), [path for path in paths if "reflector" not in path])[0])
+        self.assertIn("drawn above", draw_rooms.misplaced(LAYERS.ROOMS, {"base": ["control"]}, paths)[0])
 
     def picture(self, edges):
         kinds = {room: "library" for room in LAYERS.ROOMS}
