@@ -36,7 +36,7 @@ configure = cmake --preset $(1) -B $(BUILD)/$(1) -Wno-dev --log-level=NOTICE
 build = cmake --build $(BUILD)/$(1) -j $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build control-plane newest-control-plane test test-slow test-full demo seeds pictures bench bench-peers bench-auto-expose bench-growth bench-ports bench-generate lint format generate-api fuzz install clean
+.PHONY: help deps build control-plane newest-control-plane test test-slow test-full demo seeds docs pictures bench bench-peers bench-auto-expose bench-growth bench-ports bench-generate lint format generate-api fuzz install clean
 
 help:  ## list the targets
 	@echo "kubexx: Kubernetes for C++20. Targets:"
@@ -103,11 +103,15 @@ seeds: deps  ## what five texts about client-go, controllers and kubebuilder do 
 	@$(call build,$(PRESET)) --target seeds
 	@scripts/seeds $(BUILD)/$(PRESET) --cluster $(CLUSTER)
 
-pictures: deps newest-control-plane  ## the pictures of the README: a terminal from kubexx init to kubectl get, and the figures (docs/pictures/)
+docs: deps  ## the reference of the public headers, to browse and search without a server (build/docs/html)
+	@scripts/check-reference --out $(BUILD)/docs
+
+pictures: deps newest-control-plane  ## the pictures of README and ARCHITECTURE: a terminal from kubexx init to kubectl get, the figures, the rooms (docs/pictures/)
 	@$(call configure,release) -DKUBEXX_BENCH=OFF
 	@$(call build,release)
 	@scripts/picture-terminal $(BUILD)/release
 	@scripts/plot-figures
+	@scripts/draw-rooms
 
 bench: deps  ## build and run the benchmarks (BENCH=<part of a name>)
 	@$(call configure,release)
