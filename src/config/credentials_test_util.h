@@ -1,4 +1,4 @@
-// What the tests of credentials share: a folder, scripts in it, certificates, and the log.
+// Shared by the tests of credentials: a directory with scripts, certificates, and the log.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@
 
 namespace kube::internal {
 
-// Until it holds; for things that other processes do.
+// Waits until `condition` holds; for events in other processes.
 inline bool Eventually(const std::function<bool()>& condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!condition()) {
@@ -45,7 +45,7 @@ inline serve::KeyPair TestPair(const std::string& name, serve::CertificateReques
   return TestCa().Issue(request).value();
 }
 
-// Takes the log of the process as long as it lives.
+// Captures the log of the process during its lifetime.
 class CapturedLog {
  public:
   CapturedLog() : lines_(std::make_shared<Lines>()) {

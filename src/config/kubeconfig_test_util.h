@@ -1,4 +1,4 @@
-// For tests about configuration: a folder of files, an environment, and what was logged.
+// For configuration tests: a directory of files, an environment, and the captured log.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 
 namespace kube::internal {
 
-// Options whose environment is this one and whose service account is nowhere.
+// Options with this environment and without a service account.
 inline LoadOptions OptionsWith(std::map<std::string, std::string> environment) {
   LoadOptions options;
   options.getenv = [environment = std::move(environment)](const std::string& name) -> std::optional<std::string> {
@@ -39,7 +39,7 @@ std::string ErrorOf(const Result<T>& result) {
   return result ? "no error" : result.error().ToString();
 }
 
-// Takes what the process logs, as lines, as long as it lives.
+// Captures the log of the process as lines during its lifetime.
 class LogCapture {
  public:
   LogCapture() { LogBackend::Default()->SetSink(std::make_shared<Sink>(state_)); }
