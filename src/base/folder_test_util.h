@@ -27,7 +27,7 @@ class TestFolder {
 
   const std::string& path() const { return path_; }
   std::string At(const std::string& name) const { return path_ + "/" + name; }
-  // Makes its folders as well; readers see the old text or the new one. Returns the path.
+  // Writes a file atomically and creates its directories. Returns the path.
   std::string Write(const std::string& name, std::string_view text, mode_t mode = 0600) const {
     const std::string path = At(name);
     const std::string part = path + ".new";

@@ -1,4 +1,4 @@
-// Builds a List's or Map's block one element at a time, without knowing the element type at compile time.
+// Builds the block of a List or Map one element at a time, without knowing the element type at compile time.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace kube::internal {
 
-// Bytes between two elements (a map's entries).
+// The distance in bytes between two elements (entries of a map).
 inline std::size_t Stride(const FieldInfo& field) { return field.shape == FieldShape::kMap ? EntrySize(field) : ElementSize(field); }
 
-// Sorts a map's entries by key; of several with one key the last stays, and on_duplicate(key) is told.
+// Sorts the entries of a map by key. If a key occurs several times, the last entry stays, and on_duplicate(key) is called.
 template <typename F>
 void SortEntries(const FieldInfo& field, ArrayRep** at, F on_duplicate) {
   std::size_t size = *at == nullptr ? 0 : (*at)->size;
@@ -36,13 +36,13 @@ void SortEntries(const FieldInfo& field, ArrayRep** at, F on_duplicate) {
     std::memcpy(to->data() + stride * to->size++, (*at)->data() + stride * order[i], stride);
   }
   keep->lent = (*at)->lent;
-  FreeBlock(*at);  // its entries were moved, byte by byte
+  FreeBlock(*at);  // its entries were moved byte by byte
   *at = keep.release();
   ReleaseArray(field, drop.release());
 }
 
-// For when the number of elements is known: appends to what `*at` holds, in one exact block. The field is valid at every moment, so a
-// decoder may give up anywhere.
+// For a known number of elements: appends to the contents of `*at`, in one block of the exact size. The field is valid at every moment, so
+// a decoder may stop anywhere.
 class ArrayBuilder {
  public:
   ArrayBuilder(const FieldInfo& field, ArrayRep** at, std::size_t more) : field_(field), at_(at), stride_(Stride(field)) {
@@ -54,14 +54,14 @@ class ArrayBuilder {
     ArrayRep* fresh = NewArray((old == nullptr ? 0 : old->size) + more, stride_);
     if (old != nullptr) {
       fresh->size = old->size;
-      fresh->lent = old->lent;  // a reference into an element of an element is still good
+      fresh->lent = old->lent;  // references into elements of elements stay valid
       std::memcpy(fresh->data(), old->data(), stride_ * old->size);
-      FreeBlock(old);  // its elements were moved, byte by byte
+      FreeBlock(old);  // its elements were moved byte by byte
     }
     *at_ = fresh;
   }
 
-  // A new element (a map's entry) with its default value. Requires: not more than announced.
+  // Adds an element (an entry of a map) with its default value. Requires: not more than announced.
   char* Add() { return (*at_)->data() + stride_ * (*at_)->size++; }
 
  private:
@@ -69,12 +69,12 @@ class ArrayBuilder {
   ArrayRep** at_;
   const std::size_t stride_;
 
-  // Others share the block: only when a protobuf list comes in several runs.
+  // Copies a shared block, which occurs only if a protobuf list comes in several runs.
   void MakePrivate() {
     ArrayRep* old = *at_;
     ArrayRep* fresh = NewArray(old->size, stride_);
     std::size_t offset = field_.shape == FieldShape::kMap ? kEntryValueOffset : 0;
-    fresh->size = old->size;  // zeroes are default values, so it can be released at any moment
+    fresh->size = old->size;  // zeros are default values, so it can be released at any moment
     try {
       for (std::size_t i = 0; i < old->size; ++i) {
         char* to = fresh->data() + stride_ * i;
@@ -98,7 +98,7 @@ class ArrayBuilder {
   }
 };
 
-// For when it is not known: elements gather in a buffer that is used again and again, then move to an exact block.
+// For an unknown number: elements are collected in a reused buffer, then moved to a block of the exact size.
 class ScratchArrays {
  public:
   class Builder {
@@ -111,7 +111,7 @@ class ScratchArrays {
     Builder(const Builder&) = delete;
     Builder& operator=(const Builder&) = delete;
 
-    // A new element with its default value. Dies with the next Add.
+    // Adds an element with its default value. The pointer is valid until the next Add.
     char* Add() {
       std::size_t used = count_ * stride_;
       if (used + stride_ > buffer_.size()) buffer_.resize(std::max<std::size_t>(2 * (used + stride_), 1024));
@@ -121,7 +121,7 @@ class ScratchArrays {
       return at;
     }
     bool empty() const { return count_ == 0; }
-    // Moves all elements into the (empty) field.
+    // Moves all elements into the empty field.
     void Finish(ArrayRep** at) {
       ArrayRep* rep = NewArray(count_, stride_);
       std::memcpy(rep->data(), buffer_.data(), count_ * stride_);
@@ -137,7 +137,7 @@ class ScratchArrays {
     std::vector<char>& buffer_;
     std::size_t count_ = 0;
 
-    // In place: a destructor must not need memory.
+    // Destroys in place: a destructor must not allocate.
     void Drop(char* element) noexcept {
       const bool map = field_.shape == FieldShape::kMap;
       if (map) std::destroy_at(&Write<String>(element));
@@ -148,7 +148,7 @@ class ScratchArrays {
   };
 
  private:
-  // One buffer per level of nesting; lists nest as their builders do.
+  // One buffer per level of nesting, because lists nest as their builders do.
   std::vector<std::unique_ptr<std::vector<char>>> buffers_;
   std::size_t level_ = 0;
 

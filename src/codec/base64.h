@@ -1,4 +1,4 @@
-// Base64 as Go's encoding/json has it for []byte: standard alphabet, with padding; CR and LF in between are skipped when read.
+// Base64 as in Go's encoding/json for []byte: standard alphabet, with padding. Decoding skips CR and LF.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace kube::internal {
 
 KUBE_EXPORT void AppendBase64(std::string_view bytes, std::string& out);
-// Appends the bytes; false where the text is not base64.
+// Appends the bytes; returns false if the text is not base64.
 KUBE_EXPORT bool DecodeBase64(std::string_view text, std::string& out);
 
 }  // namespace kube::internal

@@ -1,4 +1,4 @@
-// Finding a field of a table by name or number. Servers write fields in the table's order, so the search starts behind the last hit.
+// Finds a field of a table by name or number. Servers write fields in the table's order, so the search starts after the last hit.
 #pragma once
 
 #include <cstring>
@@ -8,17 +8,17 @@
 
 namespace kube::internal {
 
-// For names that cannot be numbered in a few bits.
+// For names whose ordinal does not fit into a few bits.
 inline constexpr std::uint32_t kNoOrdinal = 0xffffffff;
 
 struct FoundField {
   const FieldInfo* field = nullptr;
   std::uint32_t ordinal = 0;  // unique among the names of one object; for "seen before"
   std::uint16_t next = 0;     // where to start the next search
-  std::uint32_t base = 0;     // where the struct that has the field begins: an inlined struct may be a member of its own
+  std::uint32_t base = 0;     // offset of the struct that has the field, because an inlined struct may be a separate member
 };
 
-// Looks through inlined structs too.
+// Also searches inlined structs.
 inline FoundField FindByName(const TypeInfo& type, std::string_view name, std::uint16_t start) {
   for (std::uint16_t n = 0, i = start; n < type.field_count; ++n, ++i) {
     if (i >= type.field_count) i = 0;
@@ -35,7 +35,7 @@ inline FoundField FindByName(const TypeInfo& type, std::string_view name, std::u
   return {};
 }
 
-// The list or map that one element of the field is (Map<List<T>>), or that is in its Box; null for all others.
+// The list or map that is one element of the field (Map<List<T>>) or is in its Box; null for all others.
 inline const FieldInfo* NestedField(const FieldInfo& field) {
   return field.kind == FieldKind::kMessage && field.type->form == TypeForm::kOnlyField ? field.type->fields : nullptr;
 }
@@ -58,8 +58,8 @@ inline bool EqualBytes(const char* a, const char* b, std::size_t n) {
   return true;
 }
 
-// The same for a name that still stands in JSON text: `key` is behind the opening quote, `left` bytes follow. A name with escapes is
-// not found here; nor is one in an inlined struct. Cheap enough to be tried first.
+// The same for a name in JSON text: `key` points after the opening quote, and `left` bytes follow. Does not find names with escapes or in
+// inlined structs. Cheap enough to try first.
 inline const FieldInfo* FindByKeyText(const TypeInfo& type, const char* key, std::size_t left, std::uint16_t& hint) {
   std::uint16_t i = hint;
   for (std::uint16_t n = 0; n < type.field_count; ++n, ++i) {

@@ -1,4 +1,4 @@
-// The table behind Interner: from the keyed hash of raw bytes to the finished part.
+// The table of an Interner: maps the keyed hash of raw bytes to the finished part.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace kube::internal {
 
-// Stand for the lists and objects of Values, which no table describes.
+// Stand for the lists and objects of Values, which have no table.
 inline constexpr FieldInfo kValueListPart{.json_name = {}, .kind = FieldKind::kInline, .shape = FieldShape::kList};
 inline constexpr FieldInfo kValueObjectPart{.json_name = {}, .kind = FieldKind::kInline, .shape = FieldShape::kMap};
 
@@ -27,12 +27,12 @@ class InternTable {
     std::uint64_t high;
   };
 
-  // What the caller has to do with a part.
+  // What the caller must do with a part.
   enum class Verdict : std::uint8_t {
-    kNotAsked,  // nobody looked: decode it
-    kFound,     // take the part that was found
-    kFirst,     // first sighting: decode it, then Add it
-    kAgain,     // seen before: likewise, and this time it stays
+    kNotAsked,  // not looked up: decode it
+    kFound,     // use the part that was found
+    kFirst,     // first sighting: decode it, then call Add
+    kAgain,     // seen before: decode it, then call Add, which keeps it
   };
 
   InternTable();
@@ -40,14 +40,14 @@ class InternTable {
   InternTable(const InternTable&) = delete;
   InternTable& operator=(const InternTable&) = delete;
 
-  // Parts larger than this are not worth a hash of their own: the parts inside are.
+  // Larger parts are not looked up, but the parts inside them are.
   static constexpr std::size_t kMaxBytes = 64 * 1024;
-  // Parts that are nested more deeply in the input are not looked up. So each byte is part of at most so many parts, and what a hostile
-  // object costs stays in proportion to its size. Real objects are hardly half as deep.
+  // Parts nested deeper than this are not looked up. Each byte is therefore in a bounded number of parts, and the cost of a hostile object
+  // is proportional to its size. Real objects are hardly half as deep.
   static constexpr int kMaxDepth = 32;
 
-  // Each looks up `bytes` as a part of that type, gives a new reference where it is found, and the key to Add it with otherwise.
-  // `selection`: id of the node that the part is decoded under, 0 for none.
+  // These functions look up `bytes` as a part of that type. They return a new reference if it is found, and otherwise the key for Add.
+  // `selection`: id of the selection node under which the part is decoded, 0 for none.
   Verdict FindString(std::string_view bytes, String& out, Key& key) {
     key = MakeKey(bytes, 1);
     const Slot* slot = Find(key, bytes.size());
@@ -55,7 +55,7 @@ class InternTable {
     out = slot->text()->text();
     return Verdict::kFound;
   }
-  // JSON that stays a text. From JSON, what is found was checked, and is compact: not to be mixed with texts that just look like it.
+  // JSON that stays text. Text found for format JSON was validated and is compact, so it must not be mixed with unvalidated text.
   Verdict FindRawJson(Format format, std::string_view json, RawJson& out, Key& key) {
     key = MakeKey(json, format == Format::kJson ? 2 : 3);
     const Slot* slot = Find(key, json.size());
@@ -80,26 +80,26 @@ class InternTable {
     return Verdict::kFound;
   }
 
-  // Of a part that may be found in an object's earlier version; never 0.
+  // The hash of a part that may exist in an object's earlier version; never 0.
   std::uint64_t HashOf(std::string_view bytes) {
     hashed_bytes_ += bytes.size();
     const std::uint64_t hash = KeyedHash::Of128(secret_, bytes, 0, 0).low;
     return hash == 0 ? 1 : hash;
   }
 
-  // A part that the decoder found equal to its predecessor without asking.
+  // Counts a part that the decoder found equal to its predecessor without a lookup.
   void CountHit(std::size_t bytes) {
     ++lookups_;
     ++hits_;
     hit_bytes_ += bytes;
   }
 
-  // Tokens that were passed to find where a part ends.
+  // Counts tokens that were scanned to find the end of a part.
   void CountScan(std::size_t tokens) { scanned_tokens_ += tokens; }
 
-  // Each takes a reference of its own. Nothing happens where nobody had asked.
+  // These functions take their own reference. They do nothing if the part was not looked up.
   void AddString(Verdict verdict, const Key& key, const String& text);
-  // Of a text that was not found. Where it is nearly equal to an earlier one, what differs is kept instead of all of it.
+  // For a text that was not found. If it nearly equals an earlier one, only the difference is stored.
   RawJson MakeRawJson(Verdict verdict, const Key& key, std::string_view text);
   void AddBox(Verdict verdict, const Key& key, const TypeInfo& type, BoxRep* rep);
   void AddArray(Verdict verdict, const Key& key, const FieldInfo& field, ArrayRep* rep);
@@ -111,9 +111,9 @@ class InternTable {
   enum class Kind : std::uintptr_t { kFree, kString, kBox, kArray };
   struct Part {
     void* rep;
-    const void* info;  // TypeInfo of a box, FieldInfo of an array
+    const void* info;  // TypeInfo of a Box, FieldInfo of an array
   };
-  // A text, or a block and its table. Which of them is told by two low bits of the key that are no part of the comparison.
+  // A text, or a block with its table. Two low bits of the key, which are not compared, distinguish them.
   struct Slot {
     Key key{0, 0};
     union {
@@ -134,7 +134,7 @@ class InternTable {
   }
   Key MakeKey(std::string_view bytes, std::uint64_t salt, std::uint64_t selection = 0) {
     hashed_bytes_ += bytes.size();
-    // The salt keeps equal bytes of different types apart.
+    // The salt separates equal bytes of different types.
     const KeyedHash::Pair hash = KeyedHash::Of128(secret_, bytes, salt, selection);
     return {hash.low, hash.high & ~std::uint64_t{3}};
   }
@@ -153,8 +153,8 @@ class InternTable {
     hit_bytes_ += bytes;
     return &slot;
   }
-  // The first sighting leaves a fingerprint, which later ones may overwrite, and for a while the part itself: what repeats within one
-  // object and nowhere else needs no place in the table.
+  // The first sighting leaves a fingerprint, which later ones may overwrite, and temporarily the part itself: parts that repeat only within
+  // one object need no place in the table.
   Verdict Sighted(const Key& key) {
     std::uint32_t& fingerprint = sighted_[(key.high >> 8) & (sighted_.size() - 1)];
     auto mine = static_cast<std::uint32_t>(key.low >> 32) | 1U;
@@ -183,9 +183,9 @@ class InternTable {
   std::size_t mask_;
   std::size_t used_ = 0;
   std::vector<std::uint32_t> sighted_;
-  std::size_t first_sightings_ = 0;  // since the fingerprints had room for more
+  std::size_t first_sightings_ = 0;  // since the fingerprint table was last enlarged
   std::vector<Slot> recent_;
-  std::vector<String> bases_;  // texts that others may differ from a little, by how they begin and how long they are
+  std::vector<String> bases_;  // texts that others may resemble, indexed by their beginning and length
   std::uint64_t lookups_ = 0, hits_ = 0, hit_bytes_ = 0, hashed_bytes_ = 0, scanned_tokens_ = 0;
 };
 

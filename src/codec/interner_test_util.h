@@ -1,13 +1,13 @@
-// For tests of what an Interner shares.
+// For tests of sharing by an Interner.
 #pragma once
 
 #include <utility>
 
 namespace kube {
 
-// Whether one of the next few objects of `make` shares a part with the one before it. An Interner keeps a part for a while, and from its
-// second sighting on for good; another part may take its place in between, and which one does depends on the secret of the process. So two
-// given objects need not share a part, but a few in a row do.
+// Whether one of the next few objects of `make` shares a part with the previous one. An Interner keeps a part temporarily, and permanently
+// from its second sighting. Another part may take its place in between; which one depends on the secret of the process. So two given
+// objects need not share a part, but a few in a row do.
 template <typename Make, typename Shares>
 bool SharedBySome(Make make, Shares shares) {
   auto earlier = make();

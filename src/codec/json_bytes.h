@@ -1,5 +1,5 @@
-// JSON text that may hold strings that are not UTF-8, byte for byte: a form for the inside of this process, never for the wire. Objects
-// that came by protobuf keep their bytes while they are converted through it.
+// JSON text whose strings may contain invalid UTF-8, byte for byte. It is used only inside this process, never on the wire, so that objects
+// decoded from protobuf keep their bytes during conversion.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ KUBE_EXPORT Result<void> DecodeJsonBytes(const TypeInfo& type, void* object, std
 KUBE_EXPORT Result<void> EncodeJsonBytes(const TypeInfo& type, const void* object, std::string& out);
 KUBE_EXPORT Result<Value> ParseJsonBytes(std::string_view text, const DecodeOptions& options = {});
 KUBE_EXPORT std::string ToJsonBytes(const Value& value);
-// As JSON on the wire has it: with U+FFFD for each byte that is not UTF-8.
+// Converts to JSON for the wire, with U+FFFD for each byte that is not valid UTF-8.
 KUBE_EXPORT std::string ToWireJson(std::string text);
 
 }  // namespace kube::internal

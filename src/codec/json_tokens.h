@@ -1,5 +1,5 @@
-// JSON text as a row of tokens, found by simdjson's first stage (SIMD: structure, quoting, UTF-8 check). The walk over them is ours, so
-// that raw spans can be shared, skipped or kept, and nothing has to be copied for padding.
+// JSON text as a sequence of tokens, found by simdjson's first stage (SIMD: structure, quoting, UTF-8 check). The walk over them is our
+// own, so that raw spans can be shared, skipped or kept, and the text need not be copied for padding.
 #pragma once
 
 #if defined(__SSE2__)
@@ -23,8 +23,8 @@ class JsonTokens {
   JsonTokens(const JsonTokens&) = delete;
   JsonTokens& operator=(const JsonTokens&) = delete;
 
-  // Finds the tokens of `text`, which must outlive this object. Fails on unclosed strings and control characters in strings. Bytes that
-  // are not UTF-8 read as U+FFFD, or as they are with kAsTheyAre.
+  // Finds the tokens of `text`, which must outlive this object. Fails on unclosed strings and on control characters in strings. Invalid
+  // UTF-8 reads as U+FFFD, or unchanged with kAsTheyAre.
   enum class BadBytes : std::uint8_t { kReplace, kAsTheyAre };
   Result<void> Load(std::string_view text, BadBytes bad_bytes = BadBytes::kReplace);
 
@@ -35,36 +35,35 @@ class JsonTokens {
   bool AtEnd() const { return pos >= count_; }
   // First character of the current token; NUL at the end.
   char Peek() const { return pos < count_ ? text_[starts_[pos]] : '\0'; }
-  // The text from the current token on, for a look ahead of at most `left` bytes.
+  // The text from the current token, for a lookahead of at most `left` bytes.
   const char* At(std::size_t& left) const {
     left = size_ - starts_[pos];
     return text_ + starts_[pos];
   }
   std::uint32_t Offset(std::uint32_t i) const { return starts_[i < count_ ? i : count_]; }
-  // The token's text without the space behind it.
+  // The text of the token without trailing white space.
   std::string_view Token(std::uint32_t i) const {
     const char* begin = text_ + starts_[i];
     const char* end = text_ + starts_[i + 1];
     while (static_cast<unsigned char>(end[-1]) <= ' ' && IsSpace(end[-1]) && end - begin > 1) --end;
     return {begin, static_cast<std::size_t>(end - begin)};
   }
-  // The text from token `first` up to the end of token `last`.
+  // The text from token `first` to the end of token `last`.
   std::string_view Span(std::uint32_t first, std::uint32_t last) const {
     std::string_view end = Token(last);
     return {text_ + starts_[first], static_cast<std::size_t>(end.data() + end.size() - (text_ + starts_[first]))};
   }
 
-  // One behind the last token of the value at `i`; only brackets are counted, nothing else is checked. Beyond count() where they do not
-  // close.
+  // The position after the value at `i`. Counts only brackets and validates nothing else. Beyond count() if they are not closed.
   std::uint32_t Skip(std::uint32_t i) const;
-  // The same, and how deep brackets nest in it.
+  // The same, and the nesting of its brackets.
   std::uint32_t Skip(std::uint32_t i, std::int64_t& height) const;
-  // True where the text at pos starts with `text`.
+  // Whether the text at pos starts with `text`.
   bool StartsWith(std::string_view text) const {
     return pos < count_ && size_ - starts_[pos] >= text.size() && std::memcmp(text_ + starts_[pos], text.data(), text.size()) == 0;
   }
 
-  // True where the body of a string has an escape.
+  // Whether the body of a string contains an escape.
   bool HasEscape(std::string_view body) const {
     const char* p = body.data();
     std::size_t n = body.size();
@@ -84,8 +83,8 @@ class JsonTokens {
     return false;
   }
 
-  // Checks the value at `pos` completely, moves behind it, and gives its compact text: a view of the input where that has no space
-  // between tokens, else of `scratch`. On failure `problem` says what is wrong, and pos is where.
+  // Validates the value at `pos` completely, moves past it, and returns its compact text: a view of the input if that has no white space
+  // between tokens, else of `scratch`. On failure `problem` describes the error at `pos`.
   bool ReadRaw(int depth, std::string& scratch, std::string_view& compact, std::string_view& problem);
 
  private:
@@ -97,22 +96,22 @@ class JsonTokens {
   std::uint32_t count_ = 0;
   struct Stage1;
   std::unique_ptr<Stage1> stage1_;
-  std::string mended_;  // the text, where it had to be changed
+  std::string mended_;  // the text, if it had to be changed
 
   Result<void> LoadBadUtf8(std::string_view text, BadBytes bad_bytes);
 
   bool Check(int depth, std::size_t& bytes, std::string_view& problem);
 };
 
-// True where the text is a JSON number; `integer`: without fraction and exponent.
+// Whether the text is a JSON number; `integer`: without fraction and exponent.
 bool IsJsonNumber(std::string_view text, bool& integer);
-// False where it does not fit. Requires: IsJsonNumber with integer.
+// Returns false if it does not fit. Requires: IsJsonNumber with integer.
 bool ParseJsonInteger(std::string_view text, std::int64_t& out);
 
-// Appends the text that the body of a JSON string stands for; a lone surrogate becomes U+FFFD, as in Go. False on a bad escape.
+// Appends the decoded body of a JSON string; a lone surrogate becomes U+FFFD, as in Go. Returns false for an invalid escape.
 bool Unescape(std::string_view body, std::string& out);
 
-// What stands at a place where something else was expected, for messages: "an object", "a number". Never the content.
+// Describes an unexpected token for messages: "an object", "a number". Never quotes the content.
 std::string_view DescribeToken(char first);
 
 }  // namespace kube::internal

@@ -1,4 +1,4 @@
-// Writes JSON text: compact, or indented for people.
+// Writes JSON text, compact or indented.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace kube::internal {
 
 class JsonWriter {
  public:
-  // Of text that is not UTF-8: each bad byte as U+FFFD, or as it is.
+  // Writes each byte that is not valid UTF-8 as U+FFFD, or unchanged.
   enum class BadBytes : std::uint8_t { kReplace, kAsTheyAre };
   JsonWriter(std::string& out, int indent, BadBytes bad_bytes = BadBytes::kReplace)
       : out_(out), indent_(indent), keeps_bytes_(bad_bytes == BadBytes::kAsTheyAre) {}
@@ -19,7 +19,7 @@ class JsonWriter {
   void EndObject() { End('}'); }
   void BeginList() { Begin('['); }
   void EndList() { End(']'); }
-  // In front of each member of an object (with its name) or element of a list.
+  // Called before each member of an object (with its name) or element of a list.
   void Name(std::string_view name) {
     Separate();
     String(name);
@@ -33,13 +33,13 @@ class JsonWriter {
   void Double(double d);
   void Bool(bool b) { out_ += b ? "true" : "false"; }
   void Null() { out_ += "null"; }
-  // Text that needs no escapes.
+  // Writes text that needs no escapes.
   void Plain(std::string_view text) {
     out_ += '"';
     out_ += text;
     out_ += '"';
   }
-  // Members of an object, `"a":1,"b":2`, or one value: compact JSON that was checked before. Indented anew where wanted.
+  // Writes members of an object, `"a":1,"b":2`, or one value: compact JSON that was validated before. Indents it if required.
   void RawMembers(std::string_view members);
   void Raw(std::string_view value);
 

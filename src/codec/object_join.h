@@ -1,4 +1,4 @@
-// JoinObjects: two objects to one, in one pass over both. Inserting member by member into a sorted map would be quadratic.
+// JoinObjects: merges two objects in one pass over both. Inserting member by member into a sorted map would be quadratic.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace kube::internal {
 
-// Calls f(key, const Value* in_a, const Value* in_b) -> std::optional<Value> for each key of either, in order; what it returns is the
-// member of the result.
+// Calls f(key, const Value* in_a, const Value* in_b) -> std::optional<Value> for each key of either object, in order. The returned value
+// becomes the member of the result.
 template <typename F>
 Map<Value> JoinObjects(const Map<Value>& a, const Map<Value>& b, F&& f) {
   Map<Value> out;

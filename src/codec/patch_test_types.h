@@ -1,4 +1,4 @@
-// A made-up kind with a field for each thing that patches, diff and hash have to know about. For this room's tests.
+// A made-up kind with a field for each feature of patches, diff and hash. For the tests of this room.
 #pragma once
 
 #include <optional>
@@ -62,10 +62,10 @@ struct Spec {
   Box<Strategy> strategy{};      // retains keys
   Box<Strategy> policy{};        // replaced
   List<String> tags{};           // a merging list of plain values
-  List<std::int32_t> numbers{};  // the same of numbers
+  List<std::int32_t> numbers{};  // a merging list of plain numbers
   Map<String> selector{};
   Map<Container> by_name{};
-  List<Strategy> keyless{};  // says merge, but has no key
+  List<Strategy> keyless{};  // declared as merging, but has no key
   RawJson raw{};
   Quantity amount{};
   double weight{};

@@ -1,4 +1,4 @@
-// Where in an object a decoder or encoder is: a chain of stack frames, turned into text only when something is wrong.
+// The current position of a decoder or encoder in an object: a chain of stack frames, converted to text only for errors.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace kube::internal {
 
 struct Path {
   const Path* parent = nullptr;
-  std::string_view name;    // a field, or a map key where is_key
-  std::int64_t index = -1;  // a list element where >= 0
+  std::string_view name;    // a field, or a map key if is_key
+  std::int64_t index = -1;  // a list element if >= 0
   bool is_key = false;
 
   static Path Field(const Path* parent, std::string_view name) { return {parent, name, -1, false}; }

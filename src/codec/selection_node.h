@@ -1,4 +1,4 @@
-// The tree behind FieldSelection. A decoder walks it along with the object; a null node means that all below is wanted.
+// The tree of a FieldSelection. A decoder walks it together with the object; a null node selects everything below.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct SelectionNode {
   struct Member {
     std::string name;
     bool keep = true;
-    std::shared_ptr<const SelectionNode> inside;  // null: all of it
+    std::shared_ptr<const SelectionNode> inside;  // null: everything
   };
   struct Found {
     bool keep = true;
@@ -27,10 +27,9 @@ struct SelectionNode {
 
   SelectionNode(bool only_named, std::vector<Member> sorted);
 
-  const bool only;                    // members that are not named: true: dropped, false: kept
-  const std::vector<Member> members;  // sorted by name; none that says what `only` says already
-  // Never 0, and of no other node of this process: part of the interner's keys, as equal bytes decode to different things under
-  // different nodes.
+  const bool only;                    // members that are not listed: true: dropped, false: kept
+  const std::vector<Member> members;  // sorted by name; without members that only repeat `only`
+  // Never 0, and unique in this process. Part of the interner's keys, because equal bytes decode differently under different nodes.
   const std::uint64_t id;
 
   Found Find(std::string_view name) const {
@@ -46,13 +45,13 @@ struct SelectionAccess {
   static const SelectionNode* RootOf(const FieldSelection& fields) { return fields.root_.get(); }
 };
 
-// The root for one call of a decoder: in a list kind a selection is about the items.
+// The root for one call of a decoder: for a list kind a selection applies to the items.
 inline FieldSelection SelectionFor(const TypeInfo& type, const DecodeOptions& options) {
   if (options.fields == nullptr || options.fields->everything()) return {};
   return type.kind != nullptr && type.kind->is_list ? options.fields->ForItems() : *options.fields;
 }
 
-// Takes what is not wanted out of a value that is there already.
+// Removes the parts of an existing value that are not selected.
 void ApplySelection(const SelectionNode& node, Value& value);
 
 }  // namespace kube::internal

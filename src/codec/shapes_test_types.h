@@ -1,5 +1,5 @@
-// A type with lists and maps inside of each other, optional values and an inlined struct, as custom resources have them. Its table is
-// written as `kubexx generate` writes one.
+// A type with nested lists and maps, optional values and an inlined struct, as in custom resources. Its table is in the form that `kubexx
+// generate` writes.
 #pragma once
 
 #include "kube/value/table.h"

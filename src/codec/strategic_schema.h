@@ -1,4 +1,4 @@
-// What strategic merge patches ask the tables, and the pieces that applying and creating them share.
+// The table lookups of strategic merge patches, and the parts that applying and creating them share.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +28,18 @@ inline bool HasPatchDirective(const Value& value, std::string_view directive) {
   const Value* found = value.Find(kPatchDirective);
   return found != nullptr && found->is_string() && found->string_value() == directive;
 }
-// True for a merging list that says `[{"$patch": "replace"}, ...]`.
+// True for a merging list with the directive `[{"$patch": "replace"}, ...]`.
 bool ReplacesList(const Value& list);
 
-// What is known of the members of one object in a document: a struct's table, the values of a map, or nothing.
+// The schema of the members of one object in a document: a struct's table, the values of a map, or nothing.
 struct PatchSchema {
   const TypeInfo* type = nullptr;
   const FieldInfo* map = nullptr;
 };
 
-// What is known of one member.
+// The schema of one member.
 struct PatchField {
-  PatchSchema below;     // of the member, or of the elements where it is a list
+  PatchSchema below;     // of the member, or of its elements if it is a list
   bool merge = false;    // a list that is merged
   bool replace = false;  // an object that is replaced
   bool retain_keys = false;
@@ -47,14 +47,14 @@ struct PatchField {
 };
 PatchField LookUp(const PatchSchema& schema, std::string_view key);
 
-// A scalar as text that tells all different ones apart.
+// The text of a scalar; different scalars have different texts.
 std::string KeyText(const Value& scalar);
 
-// The text of an element's merge key, or of the element itself where `merge_key` is empty. Fails where the element has no such key,
-// or no scalar there.
+// The text of an element's merge key, or of the element itself if `merge_key` is empty. Fails if the element lacks the key or its value is
+// not a scalar.
 Result<std::string> ElementKey(const Value& element, std::string_view merge_key, const Path* path);
 
-// From an element's key to its first place in a list.
+// Maps the key of an element to its first position in a list.
 class ElementIndex {
  public:
   static Result<ElementIndex> Make(const List<Value>& list, std::string_view merge_key, const Path* path);
@@ -63,7 +63,7 @@ class ElementIndex {
     auto it = first_.find(key);
     return it == first_.end() ? kMissing : it->second;
   }
-  // Where no such key is there yet.
+  // Stores the position of the key, unless it has one.
   void Add(const std::string& key, std::size_t place) { first_.emplace(key, place); }
   bool has_duplicates() const { return has_duplicates_; }
 
@@ -72,11 +72,11 @@ class ElementIndex {
   bool has_duplicates_ = false;
 };
 
-// What the elements of merging lists are. Fails where they are mixed, null or lists.
+// The type of the elements of merging lists. Fails if they are mixed, null or lists.
 enum class ElementClass { kNone, kScalar, kObject };
 Result<ElementClass> ClassOf(const List<Value>& a, const List<Value>& b, const Path* path);
 
-// One patch laid over another: what `deletions` and then `changes` do. For three-way patches.
+// Combines two patches: the effect of `deletions` and then `changes`. For three-way patches.
 Result<Value> CombinePatches(const TypeInfo& type, const Value& deletions, const Value& changes);
 
 }  // namespace kube::internal

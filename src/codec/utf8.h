@@ -1,4 +1,4 @@
-// Text that may not be UTF-8: protobuf carries any bytes, JSON does not.
+// Text that may be invalid UTF-8: protobuf allows any bytes, JSON does not.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@ namespace kube::internal {
 
 bool ValidUtf8(std::string_view text);
 
-// The text with U+FFFD in place of every byte that is not part of a valid character: one for each byte, as Go's encoding/json has it.
+// Replaces every byte that is not part of a valid character by U+FFFD, one per byte, as in Go's encoding/json.
 std::string MendUtf8(std::string_view text);
 
-// The text with `placeholder` in place of these bytes, so that every other byte stays where it is.
+// Replaces these bytes by `placeholder`, so that every other byte keeps its position.
 std::string MaskUtf8(std::string_view text, char placeholder);
 
 }  // namespace kube::internal

@@ -11,7 +11,7 @@ enum class Wire : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kStartGr
 inline constexpr std::string_view kProtobufMagic{"k8s\0", 4};
 inline constexpr std::uint32_t kMaxFieldNumber = (1U << 29) - 1;
 
-// Reads from [at, end). Every function is false where the input is too short or malformed; `at` is then of no use.
+// Reads from [at, end). Every function returns false if the input is too short or malformed; `at` is then unusable.
 struct WireReader {
   const char* at;
   const char* end;
@@ -42,7 +42,7 @@ struct WireReader {
     at += size;
     return true;
   }
-  // Moves over the payload of a field. Groups are not part of Kubernetes' format, but may nest: `depth` is a budget.
+  // Skips the payload of a field. Groups are not part of Kubernetes' format, but may nest; `depth` limits that.
   bool Skip(std::uint32_t number, Wire wire, int depth);
 
  private:

@@ -1,4 +1,4 @@
-// YAML with the lines of its top-level members: for messages about configuration files.
+// YAML with the lines of its top-level members, for messages about configuration files.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct YamlMemberLine {
   int line = 1;
 };
 
-// ReadYaml, which also appends the members of each document's top-level object. JSON is read as YAML, so that it has lines, too.
+// As ReadYaml, but also appends the members of each document's top-level object. JSON is parsed as YAML, so that it has lines, too.
 KUBE_EXPORT Result<std::vector<YamlDocument>> ReadYamlWithLines(std::string_view text, std::vector<YamlMemberLine>& lines);
 
 }  // namespace kube::internal

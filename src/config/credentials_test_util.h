@@ -1,4 +1,4 @@
-// What the tests of credentials share: a folder, scripts in it, certificates, and the log.
+// Shared by the tests of credentials: a directory with scripts, certificates, and the log.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Credentials from an exec plugin: when it is run, what is kept, what is told to metrics.
+// Credentials from an exec plugin: when it runs, what is cached, which metrics it reports.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace kube::internal {
 
-// What the plugin shares with this process; tests bring their own.
+// The environment that the plugin shares with this process; tests bring their own.
 struct ExecEnvironment {
   std::function<bool()> stdin_is_terminal;  // empty: isatty
   int stdin_fd = 0;
@@ -27,10 +27,11 @@ struct ExecEnvironment {
 
 inline constexpr std::chrono::minutes kExecTimeLimit{5};
 
-// Thread safety: all functions from many threads at once. One caller runs the plugin, the others wait and share its answer or failure.
+// Thread safety: all functions may be called from many threads at once. One caller runs the plugin; the others wait and share its result or
+//   error.
 class ExecSource final : public CredentialSource {
  public:
-  // `cluster`: null where the plugin is not told.
+  // A null `cluster` is not passed to the plugin.
   ExecSource(ExecConfig config, Value cluster, ExecPolicy policy, std::shared_ptr<Clock> clock, ExecEnvironment environment);
   ~ExecSource() override;
 
@@ -38,7 +39,7 @@ class ExecSource final : public CredentialSource {
   void Rejected(const Authorization& used) override;
   std::shared_ptr<const ClientCertificate> Certificate() const override;
 
-  // The first sink that is not null counts.
+  // Only the first non-null sink is used.
   void OfferMetrics(const std::shared_ptr<MetricsSink>& metrics);
 
  private:
@@ -57,7 +58,7 @@ class ExecSource final : public CredentialSource {
 
   Result<Current> Run(const Context& ctx);
   Result<bool> Interactive() const;
-  Result<std::string> Permitted();  // the path of the command, where it is found and may be run
+  Result<std::string> Permitted();  // the path of the command, if it exists and is allowed
   bool InAllowlist(const std::string& path) const;
   Error NotFound();
   Error Failed(const std::string& what) const;
@@ -86,10 +87,10 @@ class ExecSource final : public CredentialSource {
   int hints_ KUBE_GUARDED_BY(mu_) = 0;
 };
 
-// A policy that contradicts itself fails closed. Errors: kConfig.
+// Rejects a contradictory policy, so that no plugin runs. Errors: kConfig.
 Result<void> CheckExecPolicy(const ExecPolicy& policy);
 
-// The source of this config: a new one, or the one that an equal config has already. Errors: kConfig.
+// The source for this config: a new one, or the existing source of an equal config. Errors: kConfig.
 Result<std::shared_ptr<CredentialSource>> MakeExecSource(const ClientConfig& config, const std::shared_ptr<Clock>& clock,
                                                          const CredentialOptions& options, ExecEnvironment environment = {});
 

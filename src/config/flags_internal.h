@@ -1,4 +1,4 @@
-// What the parts of FlagSet share.
+// Shared by the parts of FlagSet.
 #pragma once
 
 #include <string>

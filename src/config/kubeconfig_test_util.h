@@ -1,4 +1,4 @@
-// For tests about configuration: a folder of files and an environment.
+// For configuration tests: a directory of files and an environment.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace kube::internal {
 
-// Options whose environment is this one and whose service account is nowhere.
+// Options with this environment and without a service account.
 inline LoadOptions OptionsWith(std::map<std::string, std::string> environment) {
   LoadOptions options;
   options.getenv = [environment = std::move(environment)](const std::string& name) -> std::optional<std::string> {

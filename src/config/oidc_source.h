@@ -1,4 +1,4 @@
-// Credentials of the auth provider "oidc": an ID token, and a refresh token to get the next one with.
+// Credentials of the auth provider "oidc": an ID token, and a refresh token to renew it.
 #pragma once
 
 #include <map>
@@ -12,23 +12,23 @@
 
 namespace kube::internal {
 
-// A token is used until so long before its end.
+// A token is renewed this long before it expires.
 inline constexpr std::chrono::seconds kIdTokenLeeway{10};
 
-// `exp` of a JWT, in seconds since 1970; 0 where it has none. Errors: kAuth where this is no JWT; never quotes it.
+// `exp` of a JWT, in seconds since 1970; 0 if it has none. Errors: kAuth if this is not a JWT; never quotes it.
 Result<std::int64_t> IdTokenExpiry(std::string_view token);
 
-// application/x-www-form-urlencoded: one text, and "a=b&c=d".
+// Encodes application/x-www-form-urlencoded: one text, and "a=b&c=d".
 std::string FormEncode(std::string_view text);
 std::string FormEncode(const std::map<std::string, std::string>& fields);
 
-// Thread safety: all functions from many threads at once. One caller asks the issuer, the others wait.
+// Thread safety: all functions may be called from many threads at once. One caller queries the issuer; the others wait.
 class OidcSource final : public CredentialSource {
  public:
   OidcSource(AuthProviderConfig config, std::string ca_pem, std::shared_ptr<Clock> clock, OidcHttp http);
 
   Result<Authorization> Get(const Context& ctx) override;
-  void Rejected(const Authorization&) override {}  // an ID token is good until its end
+  void Rejected(const Authorization&) override {}  // an ID token is valid until it expires
   std::shared_ptr<const ClientCertificate> Certificate() const override { return nullptr; }
 
  private:
@@ -41,7 +41,7 @@ class OidcSource final : public CredentialSource {
   Result<std::string> TokenEndpoint(const Context& ctx) const;
   Error Failed(const std::string& what) const;
 
-  const AuthProviderConfig provider_;  // of its settings the tokens are those of the start
+  const AuthProviderConfig provider_;  // its tokens are those of the start
   const std::string issuer_;
   const std::string ca_pem_;
   const std::shared_ptr<Clock> clock_;
@@ -55,7 +55,7 @@ class OidcSource final : public CredentialSource {
   std::uint64_t serial_ KUBE_GUARDED_BY(mu_) = 1;
 };
 
-// Shared by clients of one server, issuer, client and refresh token: a refresh token may be good for one use only. Errors: kConfig.
+// Shared by clients of the same server, issuer, client and refresh token, because a refresh token may be usable only once. Errors: kConfig.
 Result<std::shared_ptr<CredentialSource>> MakeOidcSource(const ClientConfig& config, const std::shared_ptr<Clock>& clock,
                                                          const OidcHttp& http);
 

@@ -1,4 +1,4 @@
-// Runs a program to its end and takes what it prints.
+// Runs a program until it exits and captures its output.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace kube::internal {
 
-// As a shell finds it: a command with a slash is a path, any other is looked for in $PATH; parts of $PATH that are no absolute path are
-// passed over. Nothing where there is no such program.
+// Finds a program as a shell does: a command with a slash is a path, any other is searched in $PATH. Entries of $PATH that are not absolute
+// are skipped. Nothing if there is no such program.
 KUBE_EXPORT std::optional<std::string> FindProgram(const std::string& command);
 
 struct ProgramOptions {
@@ -23,18 +23,18 @@ struct ProgramOptions {
   std::vector<std::string> environment;  // added to this process's
   int stdin_fd = -1;                     // -1: /dev/null
   int stderr_fd = 2;
-  bool foreground = false;  // stays in this process's group, so that it may read from the terminal
+  bool foreground = false;  // keeps it in the process group of this process, so that it may read from the terminal
   std::size_t max_output = 0;
 };
 
 struct ProgramEnd {
   SecretString output;
-  bool too_much = false;  // more than max_output; it was killed
+  bool too_much = false;  // the output exceeded max_output, and the program was killed
   ProcessExit exit;
 };
 
-// Blocking: until the program ends or the context stops, which kills it. Errors: kConfig where it cannot be run, kInternal where the system
-// has no process or pipe for us, and what the context gives.
+// Blocking: until the program ends or the context stops, which kills it.
+// Errors: kConfig if it cannot be run, kInternal if the system has no process or pipe left; those of the context.
 KUBE_EXPORT Result<ProgramEnd> RunProgram(const Context& ctx, const ProgramOptions& options);
 
 }  // namespace kube::internal

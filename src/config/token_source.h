@@ -1,4 +1,4 @@
-// Credentials that need no program: nothing, a fixed header, a token file.
+// Credentials without a program: none, a fixed header, a token file.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace kube::internal {
 
-// The same header each time; none where it is empty.
+// Always returns the same header; none if it is empty.
 class FixedSource final : public CredentialSource {
  public:
   explicit FixedSource(SecretString header) : header_(std::move(header)) {}
@@ -22,14 +22,14 @@ class FixedSource final : public CredentialSource {
   const SecretString header_;
 };
 
-// How old a token may be before its file is read again: tokens of pods are renewed long before they end, and this is well within it.
+// Maximum age of a token before its file is reread. Pod tokens are renewed long before they expire, and this is well within that time.
 inline constexpr std::chrono::seconds kTokenFileAge{50};
 
-// A token file, read again by the first Get that is kTokenFileAge after the last good reading. A file that cannot be read, or is empty, or
-// holds no token, leaves the token that was there; the next Get tries again.
+// A token file, reread by the first Get more than kTokenFileAge after the last successful read. If the file is unreadable, empty or without
+// a token, the previous token stays and the next Get tries again.
 class TokenFileSource final : public CredentialSource {
  public:
-  // `fallback`: used as long as the file was never read; may be empty.
+  // `fallback` is used until the file has been read once; may be empty.
   TokenFileSource(std::string path, SecretString fallback, std::shared_ptr<Clock> clock);
 
   Result<Authorization> Get(const Context& ctx) override;

@@ -1,4 +1,4 @@
-// Bytes from the thread that reads a connection to the one that wants them, and the turn of those who write.
+// Passes bytes from the thread that reads a connection to their reader, and serializes writers.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@
 
 namespace kube::internal {
 
-// Bounded: who puts waits for who reads.
+// A bounded queue: producers wait for readers.
 //
-// Thread safety: from any thread.
+// Thread safety: all functions may be called from any thread.
 class KUBE_EXPORT ByteQueue {
  public:
   explicit ByteQueue(std::size_t limit) : limit_(limit) {}
-  // Waits for room. Drops the bytes once it is ended or closed.
+  // Waits for room. Drops the bytes after End, Fail or Close.
   void Put(std::string_view bytes);
-  // No more comes: readers get what is there, then 0. The first one of End and Fail counts.
+  // Ends the input: readers get the buffered bytes, then 0. The first call of End or Fail decides.
   void End();
-  // The same, but readers get the error in the place of 0.
+  // The same, but readers get the error instead of 0.
   void Fail(Error error);
-  // Nobody reads any more: readers and writers that wait go on, readers with kClosed.
+  // Stops reading: waiting readers get kClosed, and waiting writers continue.
   void Close();
   Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size);
 
@@ -42,17 +42,17 @@ class KUBE_EXPORT ByteQueue {
   bool closed_ KUBE_GUARDED_BY(mu_) = false;
 };
 
-// Gives the one writer's place of a connection to several threads, one after the other.
+// Shares a connection with room for one writer between several threads, one after the other.
 //
-// Thread safety: from any thread.
+// Thread safety: all functions may be called from any thread.
 class KUBE_EXPORT SharedWriter {
  public:
   explicit SharedWriter(UpgradedConnection& connection) : connection_(connection) {}
-  // A context that stops while others write loses nothing but this call; one that stops in the middle of the bytes breaks the connection.
+  // Cancelling while other writes are in progress fails only this call. Cancelling in the middle of the bytes breaks the connection.
   Result<void> Write(const Context& ctx, std::string_view bytes);
-  // The same, for bytes that depend on what was written before: `make` is called when it is this call's turn.
+  // The same for bytes that depend on earlier writes: `make` is called when it is this call's turn.
   Result<void> WriteMade(const Context& ctx, const std::function<std::string()>& make);
-  // A write ended in the middle: nothing that follows can be understood.
+  // Whether a write ended in the middle, so that the peer cannot parse what follows.
   bool broken() const;
 
  private:

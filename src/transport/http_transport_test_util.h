@@ -27,7 +27,7 @@ using kube::internal::Handover;
 
 constexpr std::chrono::seconds kPatience{60};
 
-// A context that ends after kPatience: for what has to come.
+// A context with a deadline of kPatience, for events that must happen.
 Context Patient();
 
 // ---- Certificates ----
@@ -36,7 +36,7 @@ struct TestPki {
   serve::CertificateAuthority ca;
   serve::CertificateAuthority other_ca;
   serve::KeyPair server;         // for localhost, 127.0.0.1 and kubernetes.test
-  serve::KeyPair elsewhere;      // of the same CA, for elsewhere.test only
+  serve::KeyPair elsewhere;      // of the same CA, only for elsewhere.test
   serve::KeyPair expired;        // of the same CA, for 127.0.0.1
   serve::KeyPair client;         // "one"
   serve::KeyPair second_client;  // "two"
@@ -44,7 +44,7 @@ struct TestPki {
 };
 const TestPki& Pki();
 
-// What a test says that it is.
+// TLS material that the test sets.
 class FixedTls : public TlsSource {
  public:
   explicit FixedTls(TlsMaterial material) : material_(std::make_shared<TlsMaterial>(std::move(material))) {}
@@ -67,14 +67,14 @@ std::shared_ptr<const ClientCertificate> AsClient(const serve::KeyPair& pair);
 
 // ---- Servers ----
 
-// One that works, with TLS unless told otherwise.
+// A working server, with TLS by default.
 std::unique_ptr<serve::HttpServer> StartServer(serve::HttpServer::Handler handler, bool tls = true, serve::HttpServerOptions options = {});
-// A transport to it. The proxies of the environment do not matter: loopback needs none.
+// A transport to it. Proxy variables have no effect, because loopback is never proxied.
 std::shared_ptr<HttpTransport> TransportTo(std::uint16_t port, bool tls = true, HttpTransportOptions options = {});
 HttpRequest Get(std::string target);
 HttpRequest Streaming(std::string target);
 
-// One end of a connection of a RawServer, or of a client. Functions that wait give up after kPatience.
+// One end of a connection of a RawServer or a client. Blocking functions return after kPatience.
 class RawPeer {
  public:
   RawPeer(int fd, const serve::KeyPair* certificate, std::string_view alpn, bool tls12 = false);
@@ -83,18 +83,18 @@ class RawPeer {
   ~RawPeer();
   bool ok() const { return ok_; }
   bool Send(std::string_view bytes);
-  // Everything up to and with `end`; what there is where the other side closed before.
+  // Everything up to and including `end`; less if the other side closes before.
   std::string ReadUntil(std::string_view end);
   std::string ReadExactly(std::size_t size);
   // At least one byte; empty at the end.
   std::string ReadSome();
-  // The next ones to be read.
+  // Puts bytes back, to be read next.
   void Unread(std::string bytes) { buffer_ = std::move(bytes) + buffer_; }
-  // Waits until the other side closes; what it sends is dropped.
+  // Waits until the other side closes; drops the data.
   void ReadToEnd();
   // Ends the connection with a RST.
   void Reset();
-  // Asks the client for another handshake, as TLS 1.2 has it. Whether it said no.
+  // Requests a renegotiation, as in TLS 1.2. Returns whether the client refused it.
   bool RenegotiationIsRefused();
   int fd() const { return fd_; }
 
@@ -106,7 +106,7 @@ class RawPeer {
   std::string buffer_;
 };
 
-// A server of bare sockets: `serve` is called on a thread of its own for each connection, with its number from 0.
+// A server with plain sockets: calls `serve` on a separate thread for each connection, with its number from 0.
 class RawServer {
  public:
   using Script = std::function<void(RawPeer&, int)>;
@@ -118,7 +118,7 @@ class RawServer {
   ~RawServer();
   std::uint16_t port() const { return port_; }
   int accepted() const { return accepted_; }
-  // Of connections from now on.
+  // Applies to new connections.
   void SetAlpn(std::string alpn) {
     MutexLock lock(mu_);
     alpn_ = std::move(alpn);
@@ -140,14 +140,14 @@ class RawServer {
   Thread acceptor_;
 };
 
-// A port of loopback where nobody listens.
+// A loopback port without a listener.
 std::uint16_t UnusedPort();
-// Connects; -1 where that fails.
+// Connects; returns -1 on failure.
 int ConnectTo(std::uint16_t port);
 // Copies bytes both ways until one side ends.
 void Splice(RawPeer& a, int b);
 
-// ---- Frames of HTTP/2, as far as faults need them ----
+// ---- HTTP/2 frames, as far as the fault tests need them ----
 
 std::string H2Frame(int type, int flags, std::uint32_t stream, std::string_view payload);
 std::string H2Settings();
@@ -168,7 +168,7 @@ class H2Peer {
   std::uint32_t NextRequest();
   // The next frame of this type; false at the end of the connection.
   bool NextFrame(int wanted, std::uint32_t& stream);
-  // Of that frame.
+  // The payload of that frame.
   const std::string& payload() const { return payload_; }
   std::uint32_t flags() const { return flags_; }
   bool Send(const std::string& frames) { return peer_.Send(frames); }
@@ -179,7 +179,7 @@ class H2Peer {
   std::uint32_t flags_ = 0;
 };
 
-// A server that speaks HTTP/2 as its script says.
+// An HTTP/2 server that follows its script.
 class Http2Server : public RawServer {
  public:
   explicit Http2Server(std::function<void(H2Peer&, RawPeer&, int)> script, const std::string& settings = H2Settings())

@@ -1,4 +1,4 @@
-// What of an exchange may be logged.
+// Removes secrets from exchanges before they are logged.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@ namespace kube::internal {
 
 inline constexpr std::string_view kMasked = "<masked>";
 
-// A header's value as it may be shown: of Authorization the scheme, of others that carry secrets nothing.
+// The loggable part of a header value: the scheme of Authorization, nothing of other secret headers.
 std::string MaskHeader(std::string_view name, std::string_view value);
 // "Name: value" for each, masked.
 std::vector<std::string> MaskHeaders(const HttpHeaders& headers);
 // The target with the values of query parameters that carry tokens masked.
 std::string MaskTarget(std::string_view target);
 
-// Whether the bodies of an exchange hold secrets: by its path (Secrets, TokenRequests, TokenReviews) ...
+// Whether the bodies of an exchange contain secrets: by its path (Secrets, TokenRequests, TokenReviews) ...
 bool IsSecretTarget(std::string_view target);
-// ... or by the kind that the text itself names, wherever it goes to.
+// ... or by the kind that the body declares, for any path.
 bool IsSecretText(std::string_view body);
 
-// A body for a log: cut at `limit` bytes, "<masked>" if secret, "<binary, n bytes>" if not text. `secret`: what IsSecretTarget said.
+// A body for a log: cut at `limit` bytes, "<masked>" if secret, "<binary, n bytes>" if not text. `secret`: the result of IsSecretTarget.
 std::string ShowBody(std::string_view body, bool secret, std::size_t limit);
 
 }  // namespace kube::internal

@@ -2,8 +2,8 @@
 //
 //   const Context ctx = parent.WithValue(std::make_shared<RequestBudget>(RequestBudget{MakeTokenBucket(5, 10)}));
 //
-// Requests with that context wait for its limiter instead of their client's, so the work neither waits behind the rest of a program nor
-// holds it up.
+// Requests with that context wait for its limiter instead of their client's. The work is then neither delayed by the rest of a program nor
+// delays it.
 #pragma once
 
 #include <memory>

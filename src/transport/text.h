@@ -1,4 +1,4 @@
-// Small questions about text that several decorators ask.
+// Text helpers of several decorators.
 #pragma once
 
 #include <charconv>
@@ -8,7 +8,7 @@
 
 namespace kube::internal {
 
-// A whole decimal number with an optional sign, and nothing else around it.
+// Parses a decimal number with an optional sign and nothing around it.
 inline std::optional<std::int64_t> ParseWhole(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   std::int64_t value = 0;
@@ -21,7 +21,7 @@ inline std::optional<std::int64_t> ParseWhole(std::string_view text) {
 // Valid UTF-8 without control characters, except those in `allowed`.
 bool IsCleanText(std::string_view text, std::string_view allowed = {});
 
-// Without spaces and tabs around it.
+// Removes leading and trailing spaces and tabs.
 inline std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);

@@ -1,4 +1,4 @@
-// ThrottledLog: says when a message that could come with every request may come again.
+// ThrottledLog: limits how often a message that could occur for every request is logged.
 #pragma once
 
 #include <chrono>
@@ -10,9 +10,9 @@
 
 namespace kube::internal {
 
-// At V(2) once a second; where only plain info is wanted, once in ten seconds.
+// Once per second at V(2); once per ten seconds at plain info.
 //
-// Thread safety: from many threads at once; one of them wins.
+// Thread safety: may be called from many threads at once; one of them wins.
 class ThrottledLog {
  public:
   // The verbosity to log with, or nothing if it is too early.

@@ -29,9 +29,9 @@ inline HttpResponse Answer(int code, HttpHeaders headers = {}, std::string body 
   return response;
 }
 
-// Answers the first request with the first step and so on; the last step repeats. Keeps what it was sent.
+// Answers the first request with the first step and so on; the last step repeats. Records its requests.
 //
-// Thread safety: from many threads at once.
+// Thread safety: all functions may be called from many threads at once.
 class ScriptedTransport : public Transport {
  public:
   using Step = std::function<Result<HttpResponse>(const Context&, const HttpRequest&)>;
@@ -82,7 +82,7 @@ class ScriptedTransport : public Transport {
     MutexLock lock(mu_);
     return sent_.at(i);
   }
-  // When each attempt was made, in seconds after the first one.
+  // The time of each attempt, in seconds after the first one.
   std::vector<double> times() const {
     MutexLock lock(mu_);
     std::vector<double> seconds;
@@ -97,7 +97,7 @@ class ScriptedTransport : public Transport {
   std::vector<Clock::TimePoint> times_ KUBE_GUARDED_BY(mu_);
 };
 
-// Keeps lines of log.
+// Captures log lines.
 class CapturedLog {
  public:
   explicit CapturedLog(int verbosity) : lines_(std::make_shared<Lines>()) {
@@ -127,8 +127,8 @@ class CapturedLog {
   std::shared_ptr<LogBackend> backend_;
 };
 
-// Calls `call` and moves the clock on to the next timer whenever the call waits. `others`: timers that are there all the time, such as the
-// deadline of a context.
+// Calls `call` and advances the clock to the next timer whenever the call waits. `others`: the number of timers that always exist, such as
+// the deadline of a context.
 template <typename T>
 T RunThroughTime(FakeClock& clock, std::function<T()> call, std::size_t others = 0) {
   std::optional<T> result;

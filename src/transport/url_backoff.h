@@ -1,4 +1,4 @@
-// The memory behind UrlBackoff (decorators.h): how patient to be with the server at this moment.
+// The state of UrlBackoff (decorators.h): the current delay for the server.
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,14 @@
 
 namespace kube::internal {
 
-// Thread safety: from many threads at once.
+// Thread safety: all functions may be called from many threads at once.
 class UrlBackoffState {
  public:
   explicit UrlBackoffState(UrlBackoff settings) : settings_(settings) {}
 
-  // How long the next attempt waits.
+  // The delay before the next attempt.
   std::chrono::nanoseconds Delay();
-  // What came of an attempt; the code is 0 where no answer came.
+  // Records the result of an attempt; the code is 0 if there was no response.
   void Update(int code, Clock::TimePoint now);
 
  private:

@@ -1,4 +1,4 @@
-// BigNatural: a natural number of any size, for the rare Quantity that does not fit 128 bits.
+// BigNatural: a natural number of any size, for the rare Quantity that exceeds 128 bits.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace kube::internal {
 
 __extension__ typedef unsigned __int128 Uint128;
 
-// Limbs of nine decimal digits, lowest first, without leading zero limbs. Decimal, because reading, writing and scaling by powers of
-// ten is all that Quantity does much of.
+// Limbs of nine decimal digits, lowest first, without leading zero limbs. Decimal, because a Quantity mostly parses, prints and scales by
+// powers of ten.
 class BigNatural {
  public:
   static constexpr std::uint32_t kBase = 1'000'000'000;
@@ -24,9 +24,9 @@ class BigNatural {
 
   bool IsZero() const { return limbs_.empty(); }
   const std::vector<std::uint32_t>& limbs() const { return limbs_; }
-  // How many decimal digits; 0 for zero.
+  // The number of decimal digits; 0 for zero.
   std::size_t DigitCount() const;
-  // Less, equal or greater: -1, 0 or 1.
+  // -1, 0 or 1 for less, equal or greater.
   int Compare(const BigNatural& other) const;
 
   void Add(const BigNatural& other);
@@ -37,7 +37,7 @@ class BigNatural {
   void MulPow10(std::size_t exponent);
   // Returns the remainder.
   std::uint32_t DivSmall(std::uint32_t divisor);
-  // What is left over rounds up.
+  // A remainder rounds up.
   void DivPow10RoundUp(std::size_t exponent);
   // The remainder of a division by 1000.
   std::uint32_t Mod1000() const { return limbs_.empty() ? 0 : limbs_[0] % 1000; }

@@ -1,4 +1,4 @@
-// What the table-driven engines share: from (kind, shape) to C++ types, and raw access to lists, maps and boxes.
+// Shared by the table-driven code: maps (kind, shape) to C++ types, and provides raw access to lists, maps and boxes.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ decltype(auto) WithScalarType(FieldKind kind, F&& f) {
   }
 }
 
-// Times have a value that means "unset", so an optional one is no std::optional.
+// Time types have an unset value, so an optional one is not a std::optional.
 template <typename T>
 inline constexpr bool kOwnUnset = std::is_same_v<T, Time> || std::is_same_v<T, MicroTime>;
 
@@ -90,7 +90,7 @@ bool IsEmptyScalar(const T& v) {
   }
 }
 
-// True where the field has its default value: nothing to write, unless it is required.
+// Whether the field has its default value, so it is written only if it is required.
 inline bool IsEmptyField(const FieldInfo& field, const void* at) {
   switch (field.shape) {
     case FieldShape::kList:
@@ -121,7 +121,7 @@ inline UnknownFields* UnknownOf(const TypeInfo& type, void* object) {
   return type.unknown_offset == kNoOffset ? nullptr : reinterpret_cast<UnknownFields*>(static_cast<char*>(object) + type.unknown_offset);
 }
 
-// Drops one reference of a list's or map's block of the given field.
+// Drops one reference of the block of a list or map field.
 KUBE_EXPORT void ReleaseArray(const FieldInfo& field, ArrayRep* rep) noexcept;
 
 }  // namespace kube::internal

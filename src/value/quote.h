@@ -1,4 +1,4 @@
-// Quote: text from outside, made fit for an error message.
+// Quote: makes external text safe for an error message.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace kube::internal {
 
-// In double quotes, cut after 64 bytes; bytes outside printable ASCII as \xHH.
+// In double quotes, cut after 64 bytes; bytes outside printable ASCII become \xHH.
 inline std::string Quote(std::string_view text) {
   constexpr std::size_t kLimit = 64;
   constexpr char kHex[] = "0123456789abcdef";

@@ -1,4 +1,4 @@
-// Structs with hand-written tables, for the tests of the containers and of the table-driven engines.
+// Structs with hand-written tables, for tests of the containers and the table-driven code.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace kube::testing {
 
-// Longer than what a String holds inside.
+// Longer than the inline capacity of String.
 inline constexpr std::string_view kLongText = "a text that does not fit inside of a String";
 inline constexpr std::string_view kOtherLongText = "another text that does not fit inside either";
 
@@ -152,7 +152,7 @@ inline Node FullNode() {
   return n;
 }
 
-// Runs `work(i)` in four threads at once.
+// Runs `work(i)` in four threads concurrently.
 template <typename Work>
 void InThreads(Work work) {
   std::vector<std::thread> threads;

@@ -10,7 +10,7 @@
 // Client has the same verbs with the kind as a template argument: client.Get<Pod>(ctx, key).
 //
 // Thread safety: as Client; copies are cheap.
-// Lifetime: holds a copy of its Client, and so keeps the connection open.
+// Lifetime: as a copy of its Client: it keeps the connection open.
 // Blocking and cancellation: each call waits for its response, and returns within 100 ms after the context stops.
 // Errors: kApi with the server's message (IsNotFound(e) and so on), kTransport, kTimeout, kCancelled, kAuth, kDecode; kInvalid if the call
 //   is invalid (no name, a namespace that is missing or contradicts the object), in which case nothing is sent.

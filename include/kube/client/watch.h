@@ -4,8 +4,7 @@
 //   for (;;) {
 //     Result<std::optional<WatchEvent<Pod>>> event = watcher->Next(ctx);
 //     if (!event) return event.error();          // the context stopped
-//     if (!*event) break;                        // the server ended the watch (normal every few minutes), or the connection broke: watch
-//     again
+//     if (!*event) break;                        // the watch ended (normal every few minutes) or its connection broke: watch again
 //     ...
 //   }
 //

@@ -96,7 +96,7 @@ struct KUBE_EXPORT ClientConfig {
 
   // ---- Authentication. At most one of token, basic auth, exec and auth provider, besides a client certificate ----
   SecretString token{};
-  std::string token_file{};  // reread every minute; overrides `token` if it can be read
+  std::string token_file{};  // reread after 50 s; overrides `token` if it can be read
   std::string username{};
   SecretString password{};
   std::shared_ptr<const ExecConfig> exec{};

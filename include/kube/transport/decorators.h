@@ -113,9 +113,8 @@ struct RetryOptions {
 };
 // Retries by client-go's rules:
 //  - 429 and 5xx with an integer Retry-After: any verb, streaming or not, at most `max_retries` times, after that many seconds
-//  - a broken connection (reset, early end, GOAWAY, lost): GET only, after `connection_delay`; never for logs and other streams; for a
-//  watch
-//    only while it is being opened, and then also after a connection timeout; never for refused connections
+//  - a broken connection (reset, early end, GOAWAY, lost): GET only, after `connection_delay`; never for logs and other streams; for
+//    a watch only while it is being opened, and then also after a connection timeout; never for refused connections
 //  - the rate limiter applies to every attempt, except the first one of a watch
 //  - the last error or response is returned; an error carries the previous one in its context
 // A watch is a streaming request with the verb "watch". HttpRequest::timeout starts after the first wait for the limiter. Upgrades are

@@ -1,4 +1,4 @@
-// CurlWire: a connection that libcurl opened through a proxy, and where libcurl may have TLS inside of TLS.
+// CurlWire: a connection that libcurl opened through a proxy, possibly with TLS inside TLS.
 #pragma once
 
 #include <curl/curl.h>
@@ -12,10 +12,10 @@ namespace kube::internal {
 
 class CurlWire final : public Wire {
  public:
-  // `easy` is libcurl's handle of the connection, and stays in its multi handle while this lives.
+  // `easy` is libcurl's handle of the connection. It stays in its multi handle while this object lives.
   CurlWire(const Settings& settings, CURL* easy) : Wire(settings), easy_(easy) {}
 
-  bool pending() const override { return true; }  // libcurl does not say
+  bool pending() const override { return true; }  // libcurl does not report it
 
  private:
   Outcome DoRead(char* buffer, std::size_t size) override;

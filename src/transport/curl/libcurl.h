@@ -1,7 +1,7 @@
-// libcurl, loaded when something needs it: HTTP/1.1, a proxy, or an upgraded connection (exec, attach, port-forward).
+// libcurl, loaded on demand: for HTTP/1.1, proxies and upgraded connections (exec, attach, port-forward).
 //
-// With the two dozen libraries that it brings along (LDAP, Kerberos, SSH ...) it takes 4.4 MB, a quarter of what a small controller needs,
-// and most programs speak HTTP/2 without a proxy: they do not have to load it.
+// With the two dozen libraries that it depends on (LDAP, Kerberos, SSH ...) it takes 4.4 MB, a quarter of a small controller's memory. Most
+// programs use HTTP/2 without a proxy and never load it.
 #pragma once
 
 #include <curl/curl.h>
@@ -11,7 +11,7 @@
 
 namespace kube::internal {
 
-// Its functions, under their names without "curl_".
+// libcurl's functions, named without "curl_".
 struct LibCurl {
   decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
   decltype(&curl_easy_getinfo) easy_getinfo = nullptr;
@@ -37,12 +37,13 @@ struct LibCurl {
   decltype(&curl_slist_free_all) slist_free_all = nullptr;
 };
 
-// Once per process; by any thread. Errors: kConfig where it is not installed, or is older than 7.80; the next call tries again.
+// Loads libcurl once per process; may be called from any thread. Errors: kConfig if it is not installed or older than 7.80; the next call
+// tries again.
 KUBE_EXPORT Result<void> LoadCurl();
 // Requires: LoadCurl has succeeded.
 KUBE_EXPORT const LibCurl& Curl();
 
-// Any file. Errors: kConfig.
+// Loads it from any file. Errors: kConfig.
 Result<LibCurl> LoadCurlFrom(const char* file);
 
 }  // namespace kube::internal

@@ -1,4 +1,4 @@
-// How libcurl is told what the settings say, and what it tells of a failure.
+// Converts the settings to libcurl's options, and libcurl's errors to failures.
 #pragma once
 
 #include <curl/curl.h>
@@ -19,7 +19,7 @@ struct SlistDeleter {
   void operator()(curl_slist* list) const { Curl().slist_free_all(list); }
 };
 using Slist = std::unique_ptr<curl_slist, SlistDeleter>;
-// Adds a line. False where memory is short.
+// Adds a line. Returns false if memory is exhausted.
 bool Append(Slist& list, const std::string& line);
 
 struct EasyDeleter {
@@ -27,15 +27,15 @@ struct EasyDeleter {
 };
 using Easy = std::unique_ptr<CURL, EasyDeleter>;
 
-// A handle's options for connecting: where to, by which proxy, how long, what to trust and what to show. `settings`, `material`, `rules`
-// (made of it by MakeSslContext) and `connect_to` (filled here) have to outlive the handle. Errors: kConfig if this libcurl cannot do TLS
-// by them.
+// Sets the connection options of a handle: target, proxy, timeouts, trust and client certificate. `settings`, `material`, `rules` (made
+// from it by MakeSslContext) and `connect_to` (filled here) must outlive the handle. Errors: kConfig if this libcurl cannot apply them to
+// TLS.
 Result<void> SetConnectionOptions(CURL* easy, const Settings& settings, const TlsMaterial* material, SSL_CTX* rules, Slist& connect_to);
 
-// The URL of the endpoint as libcurl sees it: with the name that the certificate has to have.
+// The endpoint's URL for libcurl, with the name that the certificate must have.
 std::string ConnectUrl(const Settings& settings, const TlsMaterial* material);
 
-// `detail`: of the handle's error buffer.
+// `detail`: the contents of the handle's error buffer.
 Failure ReadFailure(CURL* easy, CURLcode code, const char* detail);
 
 }  // namespace kube::internal

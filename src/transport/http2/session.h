@@ -1,9 +1,9 @@
-// Http2Session: the client's side of one HTTP/2 connection, by nghttp2. Bytes in, bytes out, calls on the way; no sockets.
+// Http2Session: the client side of one HTTP/2 connection, implemented with nghttp2. Bytes in, bytes out, callbacks in between; no sockets.
 //
-// nghttp2 keeps frames, header compression, windows and the state of streams. Whatever it wants to send is taken from it at once, into
-// output(), so that it holds nothing of a call's but bodies that wait for a window.
+// nghttp2 handles frames, header compression, windows and stream states. Its output is moved to output() at once, so it holds no data of a
+// call except bodies that wait for a window.
 //
-// Everything here belongs to who does the I/O of the transport: one thread at a time.
+// Everything here belongs to the thread that does the I/O of the transport: one thread at a time.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -22,15 +22,15 @@
 
 namespace kube::internal {
 
-// Who the calls belong to. Called from inside of the session's functions: must not call back into it.
+// The owner of the calls. Called from the session's functions, and must not call back into the session.
 class CallOwner {
  public:
   virtual ~CallOwner() = default;
-  // The head of a streaming answer is there.
+  // The head of a streaming response has arrived.
   virtual void HeadCame(Call& call) = 0;
-  // The answer is complete, or the call has failed.
+  // The response is complete, or the call has failed.
   virtual void Done(Call& call, std::optional<Error> error) = 0;
-  // The server has not taken it, or it can be repeated and got no answer: it is to be sent again, on another connection.
+  // The server did not process the call, or it can be repeated and got no response: send it again on another connection.
   virtual void SendAgain(std::shared_ptr<Call> call) = 0;
   virtual void PausedChanged(int change) = 0;
 };
@@ -40,35 +40,35 @@ class Http2Session {
   Http2Session(const Settings& settings, CallOwner& owner);
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
-  // Requires: nothing is active. End sees to that.
+  // Requires: no calls are active; End ensures this.
   ~Http2Session();
 
-  // How many more calls may be started.
+  // How many more calls can be started.
   std::size_t free_streams() const;
-  // As many as the server allows at a time.
+  // The server's limit of concurrent streams.
   std::size_t limit() const;
   const std::vector<std::shared_ptr<Call>>& active() const { return active_; }
   std::size_t streaming() const { return streaming_; }
-  // No new calls: the server said so, or Retire.
+  // No new calls are accepted, because of a GOAWAY or Retire.
   bool retired() const { return retired_; }
   void Retire() { retired_ = true; }
 
   // Requires: free_streams() > 0.
   void Start(std::shared_ptr<Call> call);
-  // Nobody wants its answer any more.
+  // Cancels a call whose response is no longer needed.
   void Cancel(Call& call);
-  // Its reader has taken something: the sender may send more.
+  // The reader has consumed data, so the sender may send more.
   void Credit(Call& call);
   void Ping();
 
-  // False where the connection is to be closed: end() says why, after End.
+  // Returns false if the connection must be closed; after End, end() has the reason.
   bool Receive(std::string_view bytes);
-  // What is to be sent. Sent() tells how much of it is.
+  // The bytes to send. Sent() reports how many were sent.
   std::string_view output() const { return std::string_view(out_).substr(out_sent_); }
   void Sent(std::size_t bytes);
-  // Nothing more will be sent or received in this session.
+  // The session will neither send nor receive any more.
   bool over() const { return over_; }
-  // Ends all calls. Without a cause: as it is known here.
+  // Ends all calls. Without a cause, uses the session's own.
   void End(const std::optional<Error>& cause);
 
  private:
@@ -90,27 +90,27 @@ class Http2Session {
   void Reset(Call& call, std::uint32_t code);
   std::shared_ptr<Call> Remove(Call& call);
   void SetPaused(Call& call, bool paused);
-  // `refused`: the server said that it did nothing.
+  // `refused`: the server stated that it did not process the call.
   bool MaySendAgain(const Call& call, bool refused) const;
   Error ResetError(std::uint32_t code) const;
 
   const Settings& settings_;
   CallOwner& owner_;
   nghttp2_session* session_ = nullptr;
-  std::size_t window_ = 0;  // of a stream, at its beginning
+  std::size_t window_ = 0;  // initial window of a stream
   std::vector<std::shared_ptr<Call>> active_;
-  std::size_t streaming_ = 0;  // of them
-  bool settled_ = false;       // the server's SETTINGS are there
+  std::size_t streaming_ = 0;  // how many of them are streaming
+  bool settled_ = false;       // the server's SETTINGS have arrived
   bool used_ = false;
   bool retired_ = false;
   bool over_ = false;
-  std::optional<std::uint32_t> goaway_;  // its error
+  std::optional<std::uint32_t> goaway_;  // its error code
 
   std::string out_;
   std::size_t out_sent_ = 0;
-  bool deferred_ = false;  // bodies wait for room in out_
+  bool deferred_ = false;  // bodies are waiting for room in out_
 
-  // Of the request that is being started.
+  // For the request that is being started.
   std::vector<nghttp2_nv> fields_;
   std::string names_;
   std::string path_;

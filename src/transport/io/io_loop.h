@@ -1,4 +1,4 @@
-// IoLoop: the one thread of a transport. It owns all connections, waits with epoll, and takes orders from the threads that call.
+// IoLoop: the I/O thread of a transport. It owns all connections, waits with epoll, and processes commands from calling threads.
 #pragma once
 
 #include <atomic>
@@ -22,43 +22,43 @@
 
 namespace kube::internal {
 
-// Thread safety: the first group of functions from any thread; the rest is for the pools, on the loop's own thread.
-// Lifetime: shared with the streams of answers; it does nothing any more after Stop, which the transport calls.
+// Thread safety: the first group of functions may be called from any thread; the others are for the pools, on the loop's thread.
+// Lifetime: shared with response streams. Does nothing after Stop, which the transport calls.
 class IoLoop : public CallOwner {
  public:
-  // Errors: kInternal where the system gives no descriptors.
+  // Errors: kInternal if the system has no descriptors left.
   static Result<std::shared_ptr<IoLoop>> Start(std::shared_ptr<const Settings> settings);
   IoLoop(const IoLoop&) = delete;
   IoLoop& operator=(const IoLoop&) = delete;
   ~IoLoop() override;
 
-  // The call ends with kClosed where the loop has stopped.
+  // The call fails with kClosed if the loop has stopped.
   void Submit(const std::shared_ptr<Call>& call);
-  // Nobody waits for it any more.
+  // Cancels a call that has no waiter any more.
   void Cancel(const std::shared_ptr<Call>& call);
-  // Its reader has room again.
+  // The reader of the call has room again.
   void Resume(const std::shared_ptr<Call>& call);
-  // For the reader of a stream that finds nothing to read: waits at the socket on the caller's thread and receives what comes, as long as
-  // its stream is the only one of its connection. That saves waking two threads for each event of a watch. Gives how much of what came
-  // is in `buffer`; there may be more in the call's, and there may be nothing: something has ended, or `at_socket` was set, which has to
-  // be prepared. Nothing: the loop has to do it. `did_before`: the last call for this stream gave something.
+  // For the reader of a stream without buffered data: waits at the socket on the caller's thread and receives the data itself, as long as
+  // its stream is the only one of its connection. That saves waking two threads per watch event. Returns how many of the received bytes are
+  // in `buffer`. There may be more in the call's buffer, and there may be none, because the stream has ended or `at_socket` was set, which
+  // must be prepared. Returns nothing if the loop must do it. `did_before`: the last call for this stream returned something.
   std::optional<std::size_t> Receive(const std::shared_ptr<Call>& call, bool did_before, char* buffer, std::size_t size);
   void CloseConnections();
-  // Ends all calls with kClosed and joins. Not on the loop's own thread.
+  // Ends all calls with kClosed and joins the thread. Must not be called on the loop's thread.
   void Stop();
   TransportStats stats() const;
 
   // ---- For pools ----
   void Watch(Pool& pool, int fd, int what);
   void WatchDial(Pool& pool, int fd);
-  // Before it is closed.
+  // Call this before closing the descriptor.
   void Forget(int fd);
   void Opened(Connection& connection);
   void Used();
   void Closed(Connection& connection);
   void Remember(Transfer& transfer, const Error& cause) { causes_.insert_or_assign(&transfer, cause); }
 
-  // ---- Of calls ----
+  // ---- For calls ----
   void HeadCame(Call& call) override;
   void Done(Call& call, std::optional<Error> error) override;
   void SendAgain(std::shared_ptr<Call> call) override;
@@ -77,17 +77,17 @@ class IoLoop : public CallOwner {
   struct Watched {
     Pool* pool = nullptr;
     Connection* connection = nullptr;
-    Link* link = nullptr;          // where it is HTTP/2
-    bool dial = false;             // of the pool's
-    std::uint32_t wanted = 0;      // by libcurl
-    std::uint32_t registered = 0;  // with epoll
+    Link* link = nullptr;          // null unless it is HTTP/2
+    bool dial = false;             // it belongs to the pool's Dial
+    std::uint32_t wanted = 0;      // events that libcurl wants
+    std::uint32_t registered = 0;  // events registered with epoll
   };
 
   explicit IoLoop(std::shared_ptr<const Settings> settings);
   void Post(Command command);
-  // Sends the request from the caller's thread, where nothing speaks against it: that saves waking the loop. False: it has to be posted.
+  // Sends the request from the caller's thread if possible, which saves waking the loop. False: the request must be posted to the loop.
   bool StartHere(const std::shared_ptr<Call>& call);
-  // Null where that is the loop's business.
+  // Null if the loop must send it.
   Link* LinkToSendHere(const Call& call) const;
   void StartOn(Link& link, const std::shared_ptr<Call>& call);
   void Run();
@@ -105,20 +105,20 @@ class IoLoop : public CallOwner {
   // ---- HTTP/2 ----
   void Read(Link& link);
   void Flush(Link& link);
-  // What is to be sent goes out, links that are at their end go.
+  // Sends pending output and removes links that have ended.
   void TendLinks();
   void EndLink(Link& link, const std::optional<Error>& cause);
   Link* LinkOf(const Call& call) const;
   bool MayReceive(const Link& link, const Call& call) const;
-  // From readers that do something else for long.
+  // Takes links back from readers that are busy with other work for a long time.
   void TakeBackForgotten();
-  // The loop receives again.
+  // Makes the loop receive again.
   void TakeBack(Link& link);
 
-  // When a request that waits since then gets another connection, because the others have no stream for it.
+  // The time when a request waiting since `since` gets another connection, because the existing ones have no free stream.
   TimePoint MoreConnections(TimePoint since) const;
   void StartWaiting();
-  // False where it has to wait.
+  // Returns false if the call must wait.
   bool StartCall(const std::shared_ptr<Call>& call, TimePoint since);
   void FailWaiting(TimePoint since, const Error& error);
   Pool& PoolFor(const std::shared_ptr<const TlsMaterial>& material);
@@ -139,27 +139,27 @@ class IoLoop : public CallOwner {
   const Descriptor epoll_;
   EventFd wake_;
 
-  // Held by who does I/O: the loop while it works, and callers that send a request themselves while it sleeps.
+  // Held by the thread that does I/O: the loop while it works, and callers that send a request themselves while it sleeps.
   Mutex io_;
 
   Mutex mu_;  // after io_
   std::vector<Command> commands_ KUBE_GUARDED_BY(mu_);
   bool sleeping_ KUBE_GUARDED_BY(mu_) = false;
-  bool caller_sends_ KUBE_GUARDED_BY(mu_) = false;  // StartHere is at work, and will look at commands_
+  bool caller_sends_ KUBE_GUARDED_BY(mu_) = false;  // StartHere is active, and will check commands_
   bool stopping_ KUBE_GUARDED_BY(mu_) = false;
 
-  // All that follows, and all connections, belong to the holder of io_.
+  // Everything below, and all connections, belong to the holder of io_.
   std::vector<Command> taken_;
   std::deque<Waiting> waiting_;
-  bool again_ = false;  // some of them came back, and it was not looked at whether they can be started
+  bool again_ = false;  // some were returned, and are yet to be checked for starting
   std::vector<std::unique_ptr<Pool>> pools_;
   Pool* current_ = nullptr;
-  std::vector<Watched> watched_;  // by descriptor
+  std::vector<Watched> watched_;  // indexed by descriptor
   std::unordered_map<Transfer*, Error> causes_;
   TimePoint now_{};
   std::optional<TimePoint> next_check_;
   TimePoint next_tls_check_{};
-  TimePoint last_opened_{};  // when a connection was opened because the others had no stream
+  TimePoint last_opened_{};  // when a connection was last opened for lack of free streams
   std::vector<char> input_;
 
   std::atomic<std::uint64_t> requests_ = 0;

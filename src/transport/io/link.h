@@ -1,4 +1,4 @@
-// Link: a connection with HTTP/2, and who receives what comes on it.
+// Link: an HTTP/2 connection, and the thread that receives its data.
 #pragma once
 
 #include <curl/curl.h>
@@ -22,19 +22,19 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 class Pool;
 
-// A connection that libcurl opens through a proxy, to see what the server speaks.
+// A connection that libcurl opens through a proxy, to find out the server's protocol.
 struct Opening {
   Pool* pool = nullptr;
   Easy easy;
   Slist connect_to;
   char detail[CURL_ERROR_SIZE] = {};
-  SSL* ssl = nullptr;       // libcurl's
-  bool proxy_done = false;  // the TLS of an https proxy comes first
+  SSL* ssl = nullptr;       // owned by libcurl
+  bool proxy_done = false;  // for an https proxy: its TLS handshake, which comes first, is done
   TimePoint since{};
 };
 
-// Who receives what comes on a link: the I/O thread, or the reader of its only stream (IoLoop::Receive). A reader that has the link is at
-// its socket only while it waits there; meanwhile nobody else looks at it.
+// The receiver of a link: the I/O thread, or the reader of its only stream (IoLoop::Receive). A reader that has the link uses the socket
+// only while it waits there; meanwhile no other thread does.
 //
 //   kLoop --Lend--> kReaderAway --Wait--> kReaderWaits --Return--> kReaderAway
 //     ^---------------- TakeBack, from either of these ---------------'
@@ -69,11 +69,11 @@ class LinkReceiver {
 
  private:
   State state_ = State::kLoop;
-  std::shared_ptr<Call> call_;  // null with kLoop
+  std::shared_ptr<Call> call_;  // null in state kLoop
 };
 
 struct Link {
-  // `opened`: libcurl closes the connection with it. Null: the pool does.
+  // `opened`: libcurl's handle, which closes the connection. Null: the pool closes it.
   Link(Pool& owned_by, const Settings& settings, CallOwner& owner, int socket, std::unique_ptr<Wire> open_wire,
        std::unique_ptr<Opening> opened)
       : pool(&owned_by), fd(socket), opening(std::move(opened)), wire(std::move(open_wire)), session(settings, owner) {}
@@ -84,10 +84,10 @@ struct Link {
   const std::unique_ptr<Wire> wire;
   Http2Session session;
   LinkReceiver receiver;
-  TimePoint shared_at{};  // when a request came while others were there
+  TimePoint shared_at{};  // when a request started while others were active
   TimePoint last_read{};
   std::optional<TimePoint> pinged_at;
-  bool more = false;  // bytes that the socket does not know of
+  bool more = false;  // there are bytes that the socket does not report
 };
 
 }  // namespace kube::internal

@@ -1,12 +1,12 @@
 // Pool: the connections of one set of certificates, and the requests on them.
 //
-// Connections are opened by a Dial, or by libcurl where a proxy is in between. Where the server chose HTTP/2, the connection is a Link:
-// read and written here, with a session of our own. Else libcurl carries the requests, by HTTP/1.1 and on connections that it opens itself.
+// Connections are opened by a Dial, or by libcurl if there is a proxy. If the server chose HTTP/2, the connection is a Link, read and
+// written here with our own session. Otherwise libcurl sends the requests over HTTP/1.1, on connections that it opens itself.
 //
-// A transport has one current pool. When the certificates change, or connections shall not be used again, it gets a new one, and the old
-// one goes when its last request is over.
+// A transport has one current pool. When the certificates change, or CloseConnections is called, it gets a new one, and the old one is
+// deleted when its last request has ended.
 //
-// Everything here belongs to who does the I/O of the transport: one thread at a time.
+// Everything here belongs to the thread that does the I/O of the transport: one thread at a time.
 #pragma once
 
 #include <curl/curl.h>
@@ -34,18 +34,17 @@ class IoLoop;
 class Pool;
 struct Transfer;
 
-// One socket that leads to the server, or to the proxy.
+// A socket to the server or the proxy.
 struct Connection {
   Pool* pool = nullptr;
   int fd = -1;
-  int local_port = 0;  // 0 until somebody asked; it tells which connection a request went to
-  bool used = false;   // a request went out on it
+  int local_port = 0;  // 0 until queried; identifies the connection of a request
+  bool used = false;   // a request was sent on it
   std::vector<Transfer*> active;
-  std::optional<Error> cause;  // why it was given up
+  std::optional<Error> cause;  // why it was abandoned
 };
 
-// A libcurl easy handle and the HTTP/1.1 request that it does now. Handles are used again and again: setting one up costs more than a
-// request.
+// A libcurl easy handle and its current HTTP/1.1 request. Handles are reused: setting one up costs more than a request.
 struct Transfer {
   Pool* pool = nullptr;
   Easy easy;
@@ -54,7 +53,7 @@ struct Transfer {
   std::size_t slot = 0;  // in pool->active
   char detail[CURL_ERROR_SIZE] = {};
 
-  // Options that the handle has.
+  // Options set on the handle.
   Slist connect_to;
   Slist headers;
   HttpHeaders headers_of;
@@ -64,7 +63,7 @@ struct Transfer {
   bool body_set = false;
   std::optional<std::string> encoding;
 
-  // Of the request under way.
+  // State of the current request.
   int attempts = 0;
   std::size_t header_bytes = 0;
   bool head_done = false;
@@ -72,7 +71,7 @@ struct Transfer {
   bool flushing = false;
   bool header_too_large = false;
   bool body_too_large = false;
-  bool not_repeatable = false;  // libcurl wanted to send it a second time, and it must not be
+  bool not_repeatable = false;  // libcurl tried to send it again, which is not allowed
 };
 
 class Pool {
@@ -80,46 +79,46 @@ class Pool {
   Pool(IoLoop& loop, std::shared_ptr<const Settings> settings, std::shared_ptr<const TlsMaterial> material);
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
-  // Requires: nothing is active, and there are no links.
+  // Requires: no active requests and no links.
   ~Pool();
 
   const std::shared_ptr<const TlsMaterial>& material() const { return material_; }
-  // Null until something needs libcurl.
+  // Null until libcurl is needed.
   CURLM* multi() const { return multi_; }
   const std::vector<std::unique_ptr<Connection>>& connections() const { return connections_; }
 
   // ---- HTTP/1.1 ----
-  // The server speaks nothing better, or shall not.
+  // The server supports only HTTP/1.1, or HTTP/2 is disabled.
   bool http1() const { return http1_only_ || http1_; }
-  // The server chose HTTP/1.1 a while ago, and may have learned HTTP/2 since: a connection shall be opened to see.
+  // The server chose HTTP/1.1 a while ago and may support HTTP/2 now: a connection should be opened to find out.
   bool ShouldOfferHttp2(TimePoint now) const { return !http1_only_ && http1_ && !opens() && now >= offer_http2_at_; }
   const std::vector<Transfer*>& active() const { return active_; }
-  // Errors: the call is not started. There is no libcurl, or it failed, as for want of memory.
+  // Errors: the call is not started, because libcurl is missing or failed, for instance for lack of memory.
   Result<void> Start(std::shared_ptr<Call> call);
-  // Takes it out of libcurl, wherever it is, and keeps the handle for the next one.
+  // Removes the transfer from libcurl in any state and keeps its handle for reuse.
   void Remove(Transfer& transfer);
 
   // ---- HTTP/2 ----
   const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
-  // One at a time. Errors: the certificates cannot be used; no libcurl, where that is needed.
+  // Opens one connection at a time. Errors: the certificates cannot be used, or libcurl is needed but missing.
   Result<void> Open(TimePoint now);
-  // At most one of these.
+  // The Dial under way, if any.
   Dial* dial() const { return dial_.get(); }
   const Opening* opening() const { return opening_.get(); }
   bool opens() const { return dial_ != nullptr || opening_ != nullptr; }
-  // The connection is there: null where the server speaks no HTTP/2.
+  // Takes the opened connection; null if the server does not support HTTP/2.
   Link* FinishOpening(CallOwner& owner);
   void AbandonOpening();
   // Requires: its session has ended.
   void CloseLink(Link& link);
-  // One that takes another request; null where there is none.
+  // A link with room for another request; null if there is none.
   Link* FreeLink() const;
   bool HasUsableLink() const;
   bool busy() const;
 
-  // libcurl's timer.
+  // The deadline of libcurl's timer.
   const std::optional<TimePoint>& timer() const { return timer_; }
-  // Runs what is due; true where more is due at once.
+  // Runs what is due; returns true if more is due immediately.
   bool RunTimer();
   void OnSocket(int fd, int bits);
 
@@ -157,12 +156,12 @@ class Pool {
   IoLoop& loop_;
   const std::shared_ptr<const Settings> settings_;
   const std::shared_ptr<const TlsMaterial> material_;
-  SslContext context_;  // made for the first connection
+  SslContext context_;  // created for the first connection
   CURLM* multi_ = nullptr;
   std::optional<TimePoint> timer_;
-  const bool http1_only_;          // as the settings say
-  bool http1_ = false;             // as the server chose last
-  TimePoint offer_http2_at_{};     // again
+  const bool http1_only_;          // from the settings
+  bool http1_ = false;             // the server's last choice
+  TimePoint offer_http2_at_{};     // when to offer it again
   std::vector<Transfer*> active_;  // owned
   std::vector<std::unique_ptr<Transfer>> idle_;
   std::vector<std::unique_ptr<Connection>> connections_;

@@ -1,4 +1,4 @@
-// The bodies of answers: how they are kept, and how gzip is undone. That is done by who reads, not by the thread of the connection.
+// Response bodies: how they are stored and decompressed. The reader's thread does this, not the thread of the connection.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@
 
 namespace kube::internal {
 
-// Requests that can be sent twice without doing anything twice.
+// Whether requests with this method can be sent twice without side effects.
 bool Repeatable(const std::string& method);
-// Unless the request asks for an encoding itself, or compression is off.
+// True unless the request sets its own Accept-Encoding or compression is off.
 bool AsksForGzip(const Settings& settings, const HttpRequest& request);
-// The head is there: finds out what the body will be.
+// Called when the head has arrived: determines the form of the body.
 void PrepareBody(const Settings& settings, Call& call);
-// Room for as much as the head announces.
+// Reserves memory for the announced size.
 void ReserveBody(const Settings& settings, Call& call);
-// Of an answer that is read whole. False where it becomes larger than is allowed.
+// For a response that is read whole. Returns false if it exceeds the limit.
 bool AppendBody(const Settings& settings, Call& call, std::string_view bytes);
 Error TooLargeError(const Settings& settings);
 
-// Undoes gzip, bit by bit.
+// Decompresses gzip incrementally.
 class Gunzip {
  public:
   Gunzip();
@@ -33,11 +33,11 @@ class Gunzip {
   Gunzip& operator=(const Gunzip&) = delete;
   ~Gunzip();
 
-  // What has to be undone next; the last part has to be used up.
+  // Sets the next input; the previous one must be used up.
   void Feed(std::string_view bytes);
-  // Gives some bytes; 0 where it needs more. Errors: kProtocol, without a host.
+  // Returns some bytes; 0 if it needs more input. Errors: kProtocol, without a host.
   Result<std::size_t> Take(char* buffer, std::size_t size);
-  // Nothing is missing.
+  // The stream is complete.
   bool complete() const { return complete_; }
 
  private:
@@ -47,7 +47,7 @@ class Gunzip {
 };
 
 Error NotCompressedError(const Settings& settings);
-// A whole body.
+// Decompresses a whole body.
 Result<std::string> GunzipAll(const Settings& settings, std::string_view bytes);
 
 }  // namespace kube::internal

@@ -1,4 +1,4 @@
-// Where a transport sends to: the base URL in its parts, and the proxy on the way. Plain data; no I/O.
+// The target of a transport: the parts of the base URL, and the proxy. Plain data; no I/O.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct Endpoint {
   bool tls = false;
   std::string host;  // without brackets
   std::uint16_t port = 0;
-  std::string path;  // before every target; without a slash at its end, so mostly empty
+  std::string path;  // prepended to every target; without a trailing slash, so mostly empty
 
-  // "host:port" with brackets where IPv6 needs them; as Host and :authority have it, the default port left out.
+  // "host:port", with brackets if IPv6 needs them and without a default port, for Host and :authority.
   std::string Authority() const;
-  // "host:port", always with the port: for messages and for connecting.
+  // "host:port", always with the port, for messages and connecting.
   std::string HostPort() const;
 };
 
@@ -33,7 +33,7 @@ struct Proxy {
   std::uint16_t port = 0;
   std::string user, password;
 
-  // What libcurl takes; the credentials are not in it.
+  // The URL for libcurl, without credentials.
   std::string Url() const;
   // For messages: never the password.
   std::string Describe() const;
@@ -44,10 +44,10 @@ Result<Proxy> ParseProxyUrl(std::string_view url);
 
 using GetEnv = std::function<std::optional<std::string>(const std::string&)>;
 
-// The proxy that HTTPS_PROXY or HTTP_PROXY name for this endpoint, in upper or lower case, unless NO_PROXY excepts it. As Go has it: this
-// machine is never behind a proxy, NO_PROXY has names ("example.com" and what is below it, ".example.com" only what is below), addresses
-// and CIDRs, each with a port where wanted, or "*".
-// Errors: kConfig for a proxy that cannot be understood.
+// The proxy for this endpoint from HTTPS_PROXY or HTTP_PROXY, in upper or lower case, unless NO_PROXY excludes it. As in Go: the local
+// machine is never proxied, and NO_PROXY has names ("example.com" includes subdomains, ".example.com" has only subdomains), addresses and
+// CIDRs, each with an optional port, or "*".
+// Errors: kConfig for an invalid proxy.
 Result<std::optional<Proxy>> EnvironmentProxy(const Endpoint& endpoint, const GetEnv& get_env);
 bool MatchesNoProxy(std::string_view no_proxy, std::string_view host, std::uint16_t port);
 

@@ -1,4 +1,4 @@
-// The head of an HTTP/1.1 answer and what its body is, for connections that libcurl only opened.
+// Parses the head of an HTTP/1.1 response and its body, for connections that libcurl only opened.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace kube::internal {
 struct HttpHead {
   int code = 0;
   HttpHeaders headers;
-  std::size_t size = 0;  // in bytes, with the empty line behind it
+  std::size_t size = 0;  // in bytes, with the empty line after it
 };
 
-// Nothing where more bytes are needed. Lines may end with LF alone. Errors: kTransport (kProtocol) for what is no HTTP.
+// Nothing if more bytes are needed. Lines may end with LF alone. Errors: kTransport (kProtocol) if it is not HTTP.
 Result<std::optional<HttpHead>> ParseHttpHead(std::string_view text);
 
-// Takes the chunks apart. `complete` is set with the last one; what is broken ends it too.
+// Decodes chunks. `complete` is set by the last chunk, and by an invalid one.
 std::string DecodeChunks(std::string_view text, bool& complete);
 
 }  // namespace kube::internal

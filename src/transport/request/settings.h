@@ -1,4 +1,4 @@
-// What all connections of a transport have in common.
+// The common settings of all connections of a transport.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,17 @@ struct Settings {
   HttpTransportOptions options;
   Endpoint endpoint;
   std::optional<Proxy> proxy;
-  std::string authority;  // as Host and :authority have it
+  std::string authority;  // the value of Host and :authority
 
-  // To the server, or to a proxy.
+  // Whether TLS is used to the server or to a proxy.
   bool uses_tls() const { return endpoint.tls || (proxy && proxy->kind == Proxy::Kind::kHttps); }
-  // libcurl needs an absolute target only where a plain HTTP proxy passes the request on by itself.
+  // libcurl needs an absolute target only for a plain HTTP proxy that forwards requests itself.
   bool absolute_target() const { return !endpoint.tls && proxy && proxy->kind != Proxy::Kind::kSocks5; }
 };
 
 Result<std::shared_ptr<const Settings>> MakeSettings(HttpTransportOptions options);
 
-// Nothing, or what is wrong with the request: characters that would break out of a header, a target that is no path.
+// The problem of a request, if any: characters that would break out of a header, a target that is not a path.
 std::optional<Error> CheckRequest(const HttpRequest& request);
 
 }  // namespace kube::internal

@@ -1,6 +1,6 @@
 // SpdyConnection: streams over one connection, for both ends.
 //
-// The protocol as Kubernetes speaks it has no flow control: a stream that nobody reads stops the others once it holds 4 MiB.
+// Kubernetes' variant of the protocol has no flow control: a stream that is not read blocks the others once it buffers 4 MiB.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,25 @@ namespace kube::internal {
 
 class SpdyConnection;
 
-// Thread safety: from any thread; one reader at a time. Outlives its connection, and fails from then on.
+// Thread safety: all functions may be called from any thread; one reader at a time. Lifetime: may outlive its connection, and fails
+//   afterwards.
 class KUBE_EXPORT SpdyStream {
  public:
-  // Takes data in the place of Read, on the thread that reads the connection: quick. `fin` with the last piece; not called after that.
+  // Receives data instead of Read, on the thread that reads the connection. Must be non-blocking. `fin` marks the last piece.
   using Sink = std::function<void(std::string_view data, bool fin)>;
 
   std::uint32_t id() const { return id_; }
   const HttpHeaders& headers() const { return headers_; }
 
-  // 0 when the peer sends no more. A stream that the peer reset, or whose connection broke, ends as well at a server, and is an error at
-  // a client.
+  // Returns 0 when the peer sends no more. After a reset or a broken connection, Read ends normally on a server and returns an error on a
+  // client.
   Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) { return input_.Read(ctx, buffer, size); }
   Result<void> Write(const Context& ctx, std::string_view bytes);
-  // Nothing more will be written. The second time does nothing.
+  // Closes the sending direction. Repeated calls do nothing.
   Result<void> Finish(const Context& ctx);
-  // Both directions are over: what the peer still sends is dropped.
+  // Closes both directions; later data of the peer is dropped.
   void Close();
-  // The same, and the peer is told to stop.
+  // The same, and notifies the peer to stop.
   void Reset();
 
  private:
@@ -49,9 +50,9 @@ class KUBE_EXPORT SpdyStream {
   struct Shared;
   SpdyStream(std::uint32_t id, HttpHeaders headers, std::shared_ptr<Shared> shared, Sink sink);
   void Deliver(std::string_view data, bool fin);
-  // Writing makes no sense any more.
+  // Fails later writes.
   void Abandon(const Error& why);
-  // The peer is done with it: by a reset, or because the connection is over. On the thread that reads the connection.
+  // The peer has ended the stream, by a reset or because the connection is over. Called on the thread that reads the connection.
   void End(const Error& why);
 
   const std::uint32_t id_;
@@ -62,13 +63,13 @@ class KUBE_EXPORT SpdyStream {
   Mutex mu_;
   CondVar changed_;
   bool finished_ KUBE_GUARDED_BY(mu_) = false;  // by this side
-  bool replied_ KUBE_GUARDED_BY(mu_) = false;   // the peer has taken it
+  bool replied_ KUBE_GUARDED_BY(mu_) = false;   // the peer has accepted it
   std::optional<Error> gone_ KUBE_GUARDED_BY(mu_);
 };
 
-// Has a thread of its own that reads: pings are answered whatever the streams wait for.
+// Reads on its own thread, so pings are answered even if streams are blocked.
 //
-// Thread safety: from any thread.
+// Thread safety: all functions may be called from any thread.
 class KUBE_EXPORT SpdyConnection {
  public:
   enum class Role { kClient, kServer };
@@ -79,18 +80,18 @@ class KUBE_EXPORT SpdyConnection {
 
   // Stops when the connection is over; its Err() says why.
   const Context& alive() const;
-  // The next stream that the peer opened; it is accepted already. Null when the peer is gone. For servers.
+  // For servers: the next stream that the peer opened, already accepted. Null if the peer has disconnected.
   Result<std::shared_ptr<SpdyStream>> Accept(const Context& ctx);
-  // A new stream, once the peer has taken it. `fin`: this side will write nothing. For clients.
+  // For clients: opens a stream and returns when the peer has accepted it. `fin`: this side will not write.
   Result<std::shared_ptr<SpdyStream>> Open(const Context& ctx, HttpHeaders headers, bool fin = false, SpdyStream::Sink sink = nullptr);
-  // Does not wait for the answer.
+  // Sends a ping and does not wait for the reply.
   Result<void> Ping(const Context& ctx);
-  // Ends everything that waits, and the connection; streams of a client fail with `why`.
+  // Closes the connection and fails all waiting calls; streams of a client fail with `why`.
   void Close(Error why = Error(ErrorKind::kClosed, "the connection was closed"));
 
  private:
   void Run();
-  // False where the connection is over.
+  // Returns false if the connection is over.
   bool Handle(SpdyFrame frame);
   bool HandleOpen(SpdyFrame frame);
   bool Send(const SpdyFrame& frame);

@@ -1,4 +1,4 @@
-// The frames of SPDY/3.1, for both ends, as far as Kubernetes speaks it: no priorities, no flow control, no pushed streams.
+// SPDY/3.1 frames for both ends, as far as Kubernetes uses them: no priorities, flow control or pushed streams.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ class KUBE_EXPORT SpdyDeflater {
   std::unique_ptr<Impl> impl_;
 };
 
-// Frames from bytes. No I/O.
+// Parses frames from bytes. No I/O.
 class KUBE_EXPORT SpdyParser {
  public:
   SpdyParser();
@@ -61,7 +61,7 @@ class KUBE_EXPORT SpdyParser {
   SpdyParser& operator=(const SpdyParser&) = delete;
 
   void Feed(std::string_view bytes) { input_.append(bytes); }
-  // Nothing where more bytes are needed. Errors: kDecode; the parser is of no use after one.
+  // Nothing if more bytes are needed. Errors: kDecode; the parser is then unusable.
   Result<std::optional<SpdyFrame>> Next();
 
  private:
@@ -73,9 +73,9 @@ class KUBE_EXPORT SpdyParser {
   std::unique_ptr<Inflater> inflater_;
 };
 
-// The bytes of a frame. Frames with headers need the deflater of the sender.
+// Encodes a frame. Frames with headers need the sender's deflater.
 KUBE_EXPORT std::string EncodeSpdyFrame(const SpdyFrame& frame, SpdyDeflater& deflater);
-// Data needs none, and is split where it is too long for one frame.
+// Encodes data, split if it is too long for one frame.
 KUBE_EXPORT std::string EncodeSpdyData(std::uint32_t stream, std::string_view data, bool fin);
 
 }  // namespace kube::internal

@@ -1,12 +1,12 @@
-// Dial: opens a TLS connection to the server without blocking. The name becomes addresses, one of them answers, both sides agree on TLS.
+// Dial: opens a TLS connection to the server without blocking: resolves the name, connects to an address, performs the handshake.
 //
 //   Dial dial(settings, material, context, now);
 //   while (dial.Step(now) == Dial::State::kUnderWay) wait until dial.fd() can be read, or until dial.next()
 //
-// Addresses are tried one after the other, of IPv6 and IPv4 in turn; where one does not answer at once, the next is tried beside it (RFC
-// 8305). The socket of the first one that answers is taken.
+// Addresses are tried one after the other, alternating IPv6 and IPv4. If one does not answer immediately, the next is tried in parallel
+// (RFC 8305). The first socket that connects is used.
 //
-// Everything here belongs to who does the I/O of the transport: one thread at a time.
+// Everything here belongs to the thread that does the I/O of the transport: one thread at a time.
 #pragma once
 
 #include <netdb.h>
@@ -28,38 +28,38 @@ namespace kube::internal {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// What keeps a connection through firewalls, and finds out that the other side is gone.
+// Keeps a connection alive through firewalls and detects a dead peer.
 void SetKeepAlive(int fd, const HttpTransportOptions& options);
 
-// The addresses of a host, in the order in which they are tried.
+// One address of a host.
 struct Address {
   int family = 0;
   sockaddr_storage bytes{};
   socklen_t size = 0;
 };
-// IPv6 and IPv4 in turn, beginning with the family of the first.
+// Alternates IPv6 and IPv4, beginning with the family of the first address.
 std::vector<Address> InTurn(std::vector<Address> addresses);
 
 class Dial {
  public:
-  // `context` was made of `material`, which may be null; it has to outlive this. Without `addresses` the name is looked up.
+  // `context` was made from `material`, which may be null; it must outlive this object. Without `addresses` the name is resolved.
   Dial(std::shared_ptr<const Settings> settings, const TlsMaterial* material, SSL_CTX* context, TimePoint now,
        std::vector<Address> addresses = {});
   Dial(const Dial&) = delete;
   Dial& operator=(const Dial&) = delete;
-  // Gives up what is under way.
+  // Cancels what is in progress.
   ~Dial();
 
   enum class State { kUnderWay, kDone, kFailed };
-  // Goes on as far as it can without waiting.
+  // Proceeds as far as possible without waiting.
   State Step(TimePoint now);
-  // Can be read when there is something to do.
+  // Readable when there is something to do.
   int fd() const { return epoll_.get(); }
-  // When there is something to do though nothing came.
+  // When Step must be called even without an event.
   TimePoint next() const;
   TimePoint since() const { return since_; }
 
-  // After kDone, once.
+  // After kDone; may be called once.
   Descriptor TakeSocket() { return std::move(socket_); }
   Ssl TakeSsl() { return std::move(ssl_); }
   // After kFailed.
@@ -71,7 +71,7 @@ class Dial {
   void StartLookup();
   bool FinishLookup();
   State Connect(TimePoint now);
-  // Begins to connect to the next address; false where it failed at once.
+  // Starts to connect to the next address; returns false if that failed immediately.
   bool Attempt(TimePoint now);
   bool Watch(int fd, std::uint32_t events, bool known);
   State Handshake();
@@ -79,7 +79,7 @@ class Dial {
 
   const std::shared_ptr<const Settings> settings_;
   SSL_CTX* const context_;
-  const std::string name_;  // that the certificate has to have
+  const std::string name_;  // the name that the certificate must have
   const bool verify_;
   const TimePoint since_;
   const TimePoint deadline_;
@@ -88,7 +88,7 @@ class Dial {
   std::vector<Address> addresses_;
   std::size_t tried_ = 0;
   TimePoint last_attempt_{};
-  std::vector<Descriptor> attempts_;  // that have not answered
+  std::vector<Descriptor> attempts_;  // connection attempts without a result
   Descriptor socket_;
   Ssl ssl_;
   Failure failure_;

@@ -1,4 +1,4 @@
-// A TLS connection over a socket, as OpenSSL has it: what the server has to prove, what the client shows.
+// A TLS connection over a socket with OpenSSL: verification of the server, and the client certificate.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -20,19 +20,19 @@ struct SslDeleter {
 };
 using Ssl = std::unique_ptr<SSL, SslDeleter>;
 
-// TLS 1.2 or better, without renegotiation; HTTP/2 and HTTP/1.1 are offered. `material` may be null: the system's roots, and no
-// certificate. Null where it cannot be used; `failure` says why.
+// TLS 1.2 or later, without renegotiation; offers HTTP/2 and HTTP/1.1. A null `material` means the system's roots and no client
+// certificate. Returns null if it cannot be used; `failure` has the reason.
 SslContext MakeSslContext(const TlsMaterial* material, Failure& failure);
 
-// Lets a context that libcurl made verify and behave as `rules`, which MakeSslContext made: the same roots (libcurl's own reader drops a
-// whole bundle for one bad certificate), no common names, no renegotiation. False if memory is short.
+// Makes a context of libcurl verify and behave as `rules`, which MakeSslContext created: the same roots (libcurl's own reader rejects a
+// whole bundle for one bad certificate), no common names, no renegotiation. Returns false if memory is exhausted.
 bool ApplyTlsRules(SSL_CTX* rules, SSL_CTX* context);
 
-// The client's side of a handshake on a connected socket that does not block; `name` is the host's, or the one that the certificate has to
-// have instead. The socket stays the caller's. Null where memory is short.
+// The client side of a handshake on a connected non-blocking socket. `name` is the host, or the name that the certificate must have
+// instead. The caller keeps the socket. Null if memory is exhausted.
 Ssl MakeSsl(SSL_CTX* context, int fd, const std::string& name, bool verify);
 
-// What OpenSSL says about the last failure on this thread; takes it away. Empty: nothing.
+// Returns and clears OpenSSL's last error of this thread. Empty: none.
 std::string TakeSslError();
 
 }  // namespace kube::internal

@@ -1,7 +1,6 @@
-// Wire: an open connection with TLS, read and written as bytes. It was opened by a Dial; by libcurl (curl/curl_wire.h) where a proxy is in
-// between.
+// Wire: an open TLS connection, read and written as bytes. It was opened by a Dial, or by libcurl (curl/curl_wire.h) through a proxy.
 //
-// Everything here belongs to who does the I/O of the transport: one thread at a time.
+// Everything here belongs to the thread that does the I/O of the transport: one thread at a time.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -28,18 +27,18 @@ class Wire {
     State state = State::kDone;
     std::size_t bytes = 0;
   };
-  // kDone: some bytes. kWait: not before the socket can be read, or written. kEnd: never again; failure() says why.
+  // kDone: some bytes. kWait: not until the socket is readable or writable. kEnd: never again; failure() has the reason.
   Outcome Read(char* buffer, std::size_t size);
   Outcome Write(std::string_view bytes);
-  // There may be more to read that the socket does not know of.
+  // Whether there may be more to read that the socket does not report.
   virtual bool pending() const = 0;
-  // ConnectionReset, UnexpectedEof, or Tls for a server that did not like the client's certificate.
+  // ConnectionReset, UnexpectedEof, or Tls if the server rejected the client certificate.
   Error failure() const;
 
  protected:
   explicit Wire(const Settings& settings) : settings_(settings) {}
   bool failed() const { return failure_.kind != FailureKind::kNone; }
-  // Remembers why nothing can be read or written any more.
+  // Records why nothing can be read or written any more.
   Outcome End(Failure failure);
 
  private:
@@ -47,15 +46,15 @@ class Wire {
   virtual Outcome DoWrite(std::string_view bytes) = 0;
 
   const Settings& settings_;
-  bool read_ = false;  // something came
+  bool read_ = false;  // data was received
   Failure failure_;
 };
 
 class TlsWire final : public Wire {
  public:
-  // `ssl` has shaken hands; its socket stays the caller's.
+  // `ssl` has completed the handshake; the caller keeps its socket.
   TlsWire(const Settings& settings, Ssl ssl) : Wire(settings), ssl_(std::move(ssl)) {}
-  // Takes leave of the server.
+  // Sends close_notify to the server.
   ~TlsWire() override;
 
   bool pending() const override { return SSL_has_pending(ssl_.get()) == 1; }

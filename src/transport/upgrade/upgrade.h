@@ -1,4 +1,4 @@
-// Upgrades: a connection of its own that libcurl opens (TLS and proxies are the same as for requests) and that then leaves HTTP.
+// Upgrades: separate connections that libcurl opens (with the same TLS and proxies as requests) and that then leave HTTP.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// WebSocket (RFC 6455) over a connection that left HTTP, for both ends; and how a client gets one.
+// WebSocket (RFC 6455) over an upgraded connection, for both ends, and the client's handshake.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@
 
 namespace kube::internal {
 
-// Thread safety: one reader; writers from any thread; Close from any thread.
+// Thread safety: one reader; writers and Close from any thread.
 class KUBE_EXPORT WebSocket {
  public:
   enum class Role { kClient, kServer };
-  // Zero: no limit but the caller's context.
+  // Zero: limited only by the caller's context.
   struct Limits {
     std::size_t max_message = std::size_t{16} << 20;
     Context::Duration read_timeout{};   // without a single byte
@@ -37,19 +37,19 @@ class KUBE_EXPORT WebSocket {
     std::string payload;
     bool text = false;
   };
-  // The next message; answers pings meanwhile. Nothing where the peer said goodbye: close_code() is then what it gave.
-  // Errors: those of the context; kTransport (ConnectionLost after read_timeout, UnexpectedEof without a goodbye, Protocol), kClosed.
+  // The next message; answers pings meanwhile. Nothing if the peer sent a close frame: close_code() then returns its code.
+  // Errors: those of the context; kTransport (ConnectionLost after read_timeout, UnexpectedEof without a close frame, Protocol), kClosed.
   Result<std::optional<Message>> ReadMessage(const Context& ctx);
-  // 1005 where the peer gave none. For the reader.
+  // 1005 if the peer sent none. Only for the reader.
   std::uint16_t close_code() const { return close_code_; }
   const std::string& close_reason() const { return close_reason_; }
 
   // One binary message: `prefix`, then `payload`.
   Result<void> WriteMessage(const Context& ctx, std::string_view prefix, std::string_view payload);
   Result<void> WritePing(const Context& ctx, std::string_view payload);
-  // Says goodbye; the peer may still send.
+  // Sends a close frame; the peer may still send.
   Result<void> WriteClose(const Context& ctx, std::uint16_t code);
-  // Nothing more can be written: a write ended in the middle.
+  // Whether writing is impossible because a write ended in the middle.
   bool broken() const { return writer_.broken(); }
   void Close() { connection_->Close(); }
 
@@ -66,19 +66,19 @@ class KUBE_EXPORT WebSocket {
   std::string close_reason_;
 };
 
-// What a client's handshake gave.
+// The result of a client's handshake.
 struct WebSocketDial {
-  std::unique_ptr<WebSocket> socket;  // null where the server refused
-  std::string protocol;               // the one that the server chose
-  UpgradeResponse refusal;            // what it said otherwise
+  std::unique_ptr<WebSocket> socket;  // null if the server refused
+  std::string protocol;               // chosen by the server
+  UpgradeResponse refusal;            // the server's response if it refused
 };
 
-// Asks for a WebSocket with one of `protocols`, the best one first. `request` has the target and headers of its own.
-// Errors: those of Transport::Upgrade; kTransport (Protocol) for an answer of 101 that is no handshake, or names another protocol.
+// Requests a WebSocket with one of `protocols`, in order of preference. `request` has the target and its own headers.
+// Errors: those of Transport::Upgrade; kTransport (Protocol) for a 101 response that is not a valid handshake or names another protocol.
 KUBE_EXPORT Result<WebSocketDial> DialWebSocket(Transport& transport, const Context& ctx, HttpRequest request,
                                                 const std::vector<std::string_view>& protocols, const WebSocket::Limits& limits);
 
-// The bytes inside of binary messages as one stream. Its Close says goodbye first.
+// The payload of binary messages as one stream. Its Close sends a close frame first.
 KUBE_EXPORT std::unique_ptr<UpgradedConnection> MakeWebSocketTunnel(std::unique_ptr<WebSocket> socket);
 
 }  // namespace kube::internal

@@ -1,7 +1,7 @@
 // The frames of WebSocket (RFC 6455), for both ends. No I/O.
 //
-// Written here and not taken from Boost.Beast: Beast's stream wants to own an Asio socket, or a wrapper that looks like one, while the
-// bytes here come from a connection that somebody else keeps; and the framing is a page of code.
+// Boost.Beast is not used, because its stream owns an Asio socket or a similar wrapper, while the bytes here come from a connection of
+// another owner; and the framing takes only a page of code.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace kube::internal {
 
 enum class WebSocketOpcode : std::uint8_t { kContinuation = 0, kText = 1, kBinary = 2, kClose = 8, kPing = 9, kPong = 10 };
 
-// Puts frames of a peer together to messages. No I/O.
+// Assembles messages from a peer's frames. No I/O.
 class KUBE_EXPORT WebSocketParser {
  public:
-  // A server's peer masks its frames, a client's does not.
+  // `masked`: true on a server, because clients mask their frames and servers do not.
   WebSocketParser(std::size_t max_message, bool masked) : max_message_(max_message), masked_(masked) {}
 
   struct Item {
@@ -28,7 +28,7 @@ class KUBE_EXPORT WebSocketParser {
     std::string payload;
   };
   void Feed(std::string_view bytes) { input_.append(bytes); }
-  // Nothing where more bytes are needed. Errors: kDecode; the parser is of no use after one.
+  // Nothing if more bytes are needed. Errors: kDecode; the parser is then unusable.
   Result<std::optional<Item>> Next();
   // The code to close with after an error.
   std::uint16_t close_code() const { return close_code_; }
@@ -44,11 +44,11 @@ class KUBE_EXPORT WebSocketParser {
   std::uint16_t close_code_ = 1002;
 };
 
-// One whole frame. `mask`: as clients have to send.
+// Encodes one whole frame. `mask`: required for clients.
 KUBE_EXPORT std::string WebSocketFrame(WebSocketOpcode opcode, std::string_view payload, std::optional<std::uint32_t> mask = std::nullopt);
 // The payload of a close frame.
 KUBE_EXPORT std::string WebSocketClosePayload(std::uint16_t code, std::string_view reason);
-// What a server answers to a client's Sec-WebSocket-Key.
+// The server's response to a client's Sec-WebSocket-Key.
 KUBE_EXPORT std::string WebSocketAcceptKey(std::string_view key);
 
 }  // namespace kube::internal
