@@ -78,6 +78,15 @@ class FilterTest(unittest.TestCase):
         self.assertEqual(made[3:5], ["/** %Common errors. */ Error Invalid(int a);", "/** %Common errors. */ Error Timeout(int a);"])
         self.assertEqual(made[8], "void Stop();")
 
+    def test_a_comment_documents_the_functions_that_it_names(self):
+        made = self.filtered("\n// Stop ends it; Start(int) begins.\nvoid Stop();\nint Start(int a);\nint Starts();\n\nint Start();\nint StopAll();\n")
+        self.assertEqual(made[3], "/** %Stop ends it; Start(int) begins. */ int Start(int a);")
+        self.assertEqual(made[4], "int Starts();")
+        self.assertEqual(made[7], "int StopAll();")
+
+    def test_a_long_comment_documents_only_what_follows(self):
+        self.assertEqual(self.filtered("\n// 1\n// 2\n// 3\n// 4\n// Stop.\nint f();\nvoid Stop();\n")[7], "void Stop();")
+
     def test_a_long_title_of_a_section_is_a_comment(self):
         made = self.filtered("\nclass C {\n public:\n  void Run();\n  // ---- Verbs, with the kind first ----\n  int Get();\n  // Own.\n  int List();\n  // ---- Faults ----\n  int Kill();\n};\n")
         self.assertEqual([made[3], made[5], made[7], made[9]], ["  void Run();", "  /** Verbs, with the kind first */ int Get();", "  int List();", "  int Kill();"])
@@ -90,6 +99,10 @@ class FilterTest(unittest.TestCase):
     def test_macros(self):
         made = self.filtered("\n// Marks it.\n#define KUBE_MARK(x) \\\n  x\n#define KUBE_INTERNAL_A(x) \\\n  x // y\nint f();\n")
         self.assertEqual(made[1:7], ["/// %Marks it.", "#define KUBE_MARK(x) \\", "  x", "", "", "int f();"])
+
+    def test_comments_behind_macros(self):
+        made = self.filtered('\n#define A "a//b"  // text\n#define B(x)\n#define KUBE_INTERNAL_C  // hidden\n#define D 1  // NOLINT\n')
+        self.assertEqual(made[1:5], ['#define A "a//b"  ///< text', "#define B(x)", "", "#define D 1  // NOLINT"])
 
     def test_a_comment_above_several_macros(self):
         made = self.filtered("\n// Numbers.\n#define A 1\n#define B 2\n#define KUBE_INTERNAL_C 3\n#define D(x) \\\n  x\n\n#define E 4\n")

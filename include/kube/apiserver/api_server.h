@@ -77,14 +77,14 @@ class KUBE_EXPORT ApiServer {
 
   // ---- Addresses and credentials ----
   std::uint16_t port() const;
-  std::string url() const;            // "https://127.0.0.1:41234"
-  const std::string& ca_pem() const;  // empty with plain HTTP
-  const std::string& admin_token() const;
-  std::string Kubeconfig() const;  // for the administrator
+  std::string url() const;                 // "https://127.0.0.1:41234"
+  const std::string& ca_pem() const;       // empty with plain HTTP
+  const std::string& admin_token() const;  // for the administrator
+  std::string Kubeconfig() const;          // for the administrator
   // Returns a client for the administrator, without a rate limit. Errors: those of Client::FromConfig.
   Result<Client> NewClient() const;
   Result<Client> NewClient(ClientOptions options) const;
-  // Other users: AddUser returns a token; IssueClientCertificate needs TLS.
+  // Other users. AddUser returns a token for KubeconfigFor; IssueClientCertificate needs TLS.
   std::string AddUser(std::string name, std::vector<std::string> groups = {});
   Result<serve::KeyPair> IssueClientCertificate(const std::string& name, std::vector<std::string> groups = {}) const;
   std::string KubeconfigFor(std::string_view user, std::string_view token) const;
@@ -94,7 +94,7 @@ class KUBE_EXPORT ApiServer {
   Result<void> Load(std::string_view manifest);
   // The resource version of the last change.
   std::uint64_t resource_version() const;
-  std::size_t object_count() const;
+  std::size_t object_count() const;  // of all kinds
   // Waits until garbage collection and namespace deletion are idle. Returns false after `limit`.
   bool WaitIdle(std::chrono::milliseconds limit) const;
 
@@ -103,14 +103,14 @@ class KUBE_EXPORT ApiServer {
   void MapService(std::string service, std::string address);
 
   // ---- Backends of pods ----
-  void SetPodHandlers(PodHandlers handlers);
+  void SetPodHandlers(PodHandlers handlers);  // logs, exec, attach and port-forward; see pod_handlers.h
 
   // ---- Faults ----
-  // See fault.h. AddFault returns an id for RemoveFault, which returns false if there is no such fault.
+  // See fault.h. AddFault returns an id for RemoveFault, which returns false if there is no such fault. ClearFaults removes all.
   int AddFault(Fault fault);
   bool RemoveFault(int id);
   void ClearFaults();
-  // Refuses new connections until Accept.
+  // Refuse rejects new connections until Accept is called.
   void Refuse();
   Result<void> Accept();
   // Cuts all connections shortly after it returns. After Refuse, connections() shows when that is done.

@@ -32,7 +32,7 @@ struct PodExecRequest {
 class KUBE_EXPORT PodStreams {
  public:
   virtual ~PodStreams();
-  // Returns "" at the end of the input. Errors: the client has disconnected.
+  // ReadStdin returns "" at the end of the input; WriteStdout and WriteStderr send to the client. Errors: the client has disconnected.
   virtual Result<std::string> ReadStdin() = 0;
   virtual Result<void> WriteStdout(std::string_view text) = 0;
   virtual Result<void> WriteStderr(std::string_view text) = 0;
@@ -42,7 +42,7 @@ class KUBE_EXPORT PodStreams {
 class KUBE_EXPORT PodConnection {
  public:
   virtual ~PodConnection();
-  // Returns "" at the end. Errors: the client has disconnected.
+  // Read returns "" at the end; Write sends to the client. Errors: the client has disconnected.
   virtual Result<std::string> Read() = 0;
   virtual Result<void> Write(std::string_view bytes) = 0;
 };
@@ -54,7 +54,7 @@ struct PodHandlers {
   std::function<Result<void>(const Context&, const PodLogRequest&, const std::function<bool(std::string_view)>& write)> log{};
   // Returns the exit code.
   std::function<Result<int>(const Context&, const PodExecRequest&, PodStreams&)> exec{};
-  std::function<Result<int>(const Context&, const PodExecRequest&, PodStreams&)> attach{};
+  std::function<Result<int>(const Context&, const PodExecRequest&, PodStreams&)> attach{};  // the same
   // Serves one connection to a port of the pod.
   std::function<Result<void>(const Context&, const std::string& ns, const std::string& pod, int port, PodConnection&)> port_forward{};
 };

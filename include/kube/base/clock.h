@@ -53,7 +53,7 @@ class KUBE_EXPORT Clock {
   // Durations, monotonic times and times of day of all clocks.
   using Duration = std::chrono::nanoseconds;
   using TimePoint = std::chrono::steady_clock::time_point;
-  using WallTime = std::chrono::system_clock::time_point;
+  using WallTime = std::chrono::system_clock::time_point;  // a time of day
 
   virtual ~Clock();
   Clock(const Clock&) = delete;

@@ -72,7 +72,7 @@ class KUBE_EXPORT Context {
   // Returns a child that stops at the deadline with Error::Timeout. The earlier deadline of child and parent applies. If the deadline is in
   // the past, the child is already stopped.
   [[nodiscard]] Context WithDeadline(TimePoint deadline) const;
-  [[nodiscard]] Context WithTimeout(Duration timeout) const;
+  [[nodiscard]] Context WithTimeout(Duration timeout) const;  // a deadline from now
 
   // Returns a child and a source. The child stops when Cancel() of the source is called or the source is destroyed.
   [[nodiscard]] std::pair<Context, CancelSource> WithCancel() const;
@@ -110,7 +110,7 @@ class KUBE_EXPORT Context {
 
   // Blocks for `duration` by the context's clock. Returns ok after that, or the context's error if it stops first or has already stopped.
   Result<void> SleepFor(Duration duration) const;
-  Result<void> SleepUntil(TimePoint when) const;
+  Result<void> SleepUntil(TimePoint when) const;  // the same, until a time
 
   // Blocks until the context stops.
   void WaitUntilStopped() const;

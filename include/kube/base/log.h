@@ -47,9 +47,9 @@ class KUBE_EXPORT LogValue {
  public:
   // Stands for a secret.
   struct Redacted {};
-  using Strings = std::vector<std::string>;
+  using Strings = std::vector<std::string>;  // a list of texts
   using Variant = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view, std::string, std::chrono::nanoseconds,
-                               kube::Error, Strings, Redacted>;
+                               kube::Error, Strings, Redacted>;  // what a value can hold
 
   // NOLINTBEGIN(google-explicit-constructor): converting at the call site is what this type is for.
   LogValue(bool value) : value_(value) {}
@@ -86,7 +86,7 @@ struct LogField {
 // The pairs of a record: {{"key", value}, ...}.
 using LogFields = std::initializer_list<LogField>;
 
-// The source location of a logging call.
+// The source location of a logging call. Current returns that of its caller.
 struct LogLocation {
   const char* file = "";
   int line = 0;
@@ -117,7 +117,7 @@ KUBE_EXPORT std::string FormatJson(const LogRecord& record);
 class KUBE_EXPORT LogSink {
  public:
   virtual ~LogSink();
-  virtual void Write(const LogRecord& record) noexcept = 0;
+  virtual void Write(const LogRecord& record) noexcept = 0;  // receives one record
 };
 
 // Receives a line with its newline. Called from many threads at once; must not throw.
@@ -187,7 +187,7 @@ class KUBE_EXPORT LogBackend {
 // Cost: a disabled record costs one atomic read and the evaluation of its arguments.
 class KUBE_EXPORT Logger {
  public:
-  // Logs at info with a verbosity. Returned by V(n); use it in the same statement.
+  // Info logs at info with a verbosity. Returned by V(n); use it in the same statement.
   class Verbose {
    public:
     bool enabled() const { return logger_.Enabled(verbosity_); }

@@ -85,8 +85,8 @@ class KUBE_EXPORT MetricsRegistry final : public MetricsSink {
   // Sets the HELP text and, for a histogram, the buckets (upper bounds, ascending). Buckets must be set before the first Observe of the
   // name.
   void Describe(std::string_view name, std::string_view help, std::vector<double> buckets = {});
-  // Removes a series, such as a gauge of a deleted object.
-  // Registers a function to call in each Render.
+  // Remove deletes a series, such as the gauge of a deleted object.
+  // AddCollector registers a function that each Render calls.
   void Remove(std::string_view name, MetricLabels labels);
   [[nodiscard]] Collector AddCollector(CollectFunction collect);
 

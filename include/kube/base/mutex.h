@@ -23,13 +23,13 @@
 
 #include "kube/base/std_chrono.h"
 
-// The annotations of the analysis; empty for other compilers. Their meaning is in clang's "Thread Safety Analysis".
+// The annotations of the analysis; empty for other compilers.
 #if defined(__clang__)
 #define KUBE_THREAD_ANNOTATION(x) __attribute__((x))
 #else
-#define KUBE_THREAD_ANNOTATION(x)
+#define KUBE_THREAD_ANNOTATION(x)  // Nothing without clang.
 #endif
-
+// Clang's attributes of the same names; see its "Thread Safety Analysis".
 #define KUBE_CAPABILITY(x) KUBE_THREAD_ANNOTATION(capability(x))
 #define KUBE_SCOPED_CAPABILITY KUBE_THREAD_ANNOTATION(scoped_lockable)
 #define KUBE_GUARDED_BY(x) KUBE_THREAD_ANNOTATION(guarded_by(x))

@@ -140,8 +140,8 @@ class Indexer {
   std::vector<Ptr<T>> List(std::string_view ns, const Selector& selector = {}) const {
     return internal::CastAll<T>(store_->Select(ns, selector));
   }
-  std::vector<ObjectKey> Keys() const { return store_->Keys(); }
-  // Errors: kInvalid if there is no such index.
+  std::vector<ObjectKey> Keys() const { return store_->Keys(); }  // in no particular order
+  // ByIndex returns the objects that have `value` in the index, KeysByIndex their keys. Errors: kInvalid if there is no such index.
   Result<std::vector<Ptr<T>>> ByIndex(std::string_view index, std::string_view value) const {
     Result<std::vector<internal::ObjectRef>> found = store_->ByIndex(index, value);
     if (!found) return found.error();

@@ -179,7 +179,7 @@ class KUBE_EXPORT InformerBase {
   Result<void> OnError(std::function<void(const Error&)> callback) &&;
 
  protected:
-  Result<void> SetTransform(std::function<Result<void>(void*)> transform) const;
+  Result<void> SetTransform(std::function<Result<void>(void*)> transform) const;  // see SharedInformer::Transform
   // Errors: kInvalid if this is the only handle, so that `what` would be lost with it.
   Result<void> CheckHeld(std::string_view what) const;
 

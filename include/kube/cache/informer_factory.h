@@ -63,7 +63,7 @@ class KUBE_EXPORT InformerFactory {
 
   // The options of an informer that sets none.
   InformerOptions defaults() const;
-
+  // For returns the informer for all objects of a kind, with these options.
   template <Resource T>
   SharedInformer<T> For() {
     return For<T>(defaults());

@@ -72,7 +72,7 @@ class Lister {
   }
   // In no particular order.
   std::vector<Ptr<T>> List(const Selector& selector = {}) const { return indexer_.List(selector); }
-  NamespaceLister<T> Namespace(std::string ns) const { return {indexer_, resource_, std::move(ns), keep_}; }
+  NamespaceLister<T> Namespace(std::string ns) const { return {indexer_, resource_, std::move(ns), keep_}; }  // a lister for one namespace
   const Indexer<T>& indexer() const { return indexer_; }
 
  private:

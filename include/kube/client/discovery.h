@@ -105,7 +105,7 @@ struct KUBE_EXPORT ServerApis {
   std::vector<ApiResourceList> lists{};      // in the order of groups and their versions
   std::vector<DiscoveryFailure> failures{};  // the group-versions missing above
 
-  // Null if the server has no such group or group-version.
+  // FindGroup and Find return null if the server has no such group or group-version.
   const ApiGroup* FindGroup(std::string_view name) const;
   const ApiResourceList* Find(const GroupVersion& group_version) const;
   // Each resource once, without subresources, in the preferred version of its group or else in the first version that has it. Lists without

@@ -74,9 +74,9 @@ struct WriteOptions {
   std::string field_manager{};
   std::string field_validation{};  // "Ignore", "Warn" or "Strict"
 };
-using CreateOptions = WriteOptions;
-using UpdateOptions = WriteOptions;
-using PatchOptions = WriteOptions;
+using CreateOptions = WriteOptions;  // of Create
+using UpdateOptions = WriteOptions;  // of Update
+using PatchOptions = WriteOptions;   // of Patch
 
 // Options of Apply (server-side apply).
 struct ApplyOptions {

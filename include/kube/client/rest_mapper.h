@@ -71,7 +71,7 @@ class KUBE_EXPORT RestMapper {
   // Resolves a command-line argument: pods, po, Pod, deployments.apps, deployments.v1.apps, deploy.apps, Deployment.v1.apps. The error has
   // kubectl's words: the server doesn't have a resource type "foo".
   Result<RestMapping> ForArgument(const Context& ctx, std::string_view text) const;
-  // All matches, in order.
+  // AllForKind and AllForResource return all matches, in order of preference.
   Result<std::vector<RestMapping>> AllForKind(const Context& ctx, const GroupKind& kind) const;
   Result<std::vector<RestMapping>> AllForResource(const Context& ctx, const Gvr& resource) const;
   // The resources of a category ("all"), each in its preferred version. Errors: IsNoMatch if the category is empty.

@@ -36,7 +36,7 @@ KUBE_EXPORT Result<void> DecodeJson(const TypeInfo& type, void* object, std::str
 // Appends to `out`. Fails only if a RawJson field does not hold JSON; `out` is then unchanged.
 KUBE_EXPORT Result<void> EncodeJson(const TypeInfo& type, const void* object, std::string& out, const JsonFormat& format = {});
 
-// Decode into and encode from a value of type T.
+// FromJson decodes into, and ToJson encodes from, a value of type T.
 template <Described T>
 Result<T> FromJson(std::string_view text, const DecodeOptions& options = {}) {
   T object{};
@@ -51,10 +51,10 @@ Result<std::string> ToJson(const T& object, const JsonFormat& format = {}) {
 }
 
 // ---- Any JSON ----
-KUBE_EXPORT Result<Value> ParseJson(std::string_view text, const DecodeOptions& options = {});
-KUBE_EXPORT std::string ToJson(const Value& value, const JsonFormat& format = {});
-KUBE_EXPORT Result<Value> ParseJson(const RawJson& raw);
-KUBE_EXPORT RawJson ToRawJson(const Value& value);
+KUBE_EXPORT Result<Value> ParseJson(std::string_view text, const DecodeOptions& options = {});  // decodes any JSON
+KUBE_EXPORT std::string ToJson(const Value& value, const JsonFormat& format = {});              // the JSON of a Value
+KUBE_EXPORT Result<Value> ParseJson(const RawJson& raw);                                        // decodes a field's JSON
+KUBE_EXPORT RawJson ToRawJson(const Value& value);                                              // a Value for a field
 
 // ---- Between objects and Values, without JSON text ----
 KUBE_EXPORT Result<Value> ToValue(const TypeInfo& type, const void* object);

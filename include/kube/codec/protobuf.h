@@ -42,7 +42,7 @@ KUBE_EXPORT Result<void> DecodeProtobuf(const TypeInfo& type, void* object, std:
 // Appends to `out`, which is unchanged on failure.
 KUBE_EXPORT Result<void> EncodeProtobuf(const TypeInfo& type, const void* object, std::string& out, const ProtobufFormat& format = {});
 
-// Decode into and encode from a value of type T.
+// FromProtobuf decodes into, and ToProtobuf encodes from, a value of type T.
 template <Described T>
 Result<T> FromProtobuf(std::string_view bytes, const DecodeOptions& options = {}) {
   T object{};

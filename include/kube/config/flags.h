@@ -235,9 +235,9 @@ class KUBE_EXPORT FlagSet {
   Result<void> Parse(int argc, const char* const* argv);
   Result<void> Parse(const std::vector<std::string>& arguments) const;
 
-  // The lines that describe the flags, and the whole text of --help.
+  // The lines that describe the flags.
   std::string FlagLines() const;
-  std::string Help() const;
+  std::string Help() const;  // the whole text of --help
   // Prints the message of `error` and returns the exit code: 0 (on standard output) for IsHelpRequested, 2 for IsUsageError, else 1.
   int Fail(const Error& error) const;
 

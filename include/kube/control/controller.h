@@ -345,7 +345,7 @@ struct ControllerStatus {
 // Errors: Create returns kInvalid if the spec has no reconciler, no watch, no name or fewer than one worker.
 class KUBE_EXPORT Controller {
  public:
-  static Result<std::unique_ptr<Controller>> Create(ControllerSpec spec, ControllerEnvironment environment);
+  static Result<std::unique_ptr<Controller>> Create(ControllerSpec spec, ControllerEnvironment environment);  // does not start it
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
   ~Controller();
@@ -357,9 +357,9 @@ class KUBE_EXPORT Controller {
 
   // Adds the watches to their informers, which the factory starts. Keys are queued from now on. Call it once.
   Result<void> Start();
-  // Whether all watches have delivered their initial list.
+  // HasSynced returns whether all watches have delivered their initial list; WaitForSync waits until they have.
   bool HasSynced() const;
-  Result<void> WaitForSync(const Context& ctx) const;
+  Result<void> WaitForSync(const Context& ctx) const;  // errors: the context's
   // Waits for the caches, then runs the workers until `ctx` stops. Keys that are still queued stay queued for the next Run.
   Result<void> Run(const Context& ctx);
 

@@ -127,8 +127,8 @@ struct Changes {
   bool owner_deleted = false;
   // Requests that could have changed something, including dry runs. A create that found an existing object does not count.
   int writes = 0;
-  // The number of children with this outcome.
 
+  // The number of children with this outcome.
   KUBE_EXPORT std::size_t Count(ChildChange::Outcome outcome) const;
   // Returns null if there is no such child.
   KUBE_EXPORT const ChildChange* Find(const Gvk& gvk, const ObjectKey& key) const;

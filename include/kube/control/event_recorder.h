@@ -192,7 +192,7 @@ class KUBE_EXPORT RecordedEvents {
   RecordedEvents(const RecordedEvents&) = delete;
   RecordedEvents& operator=(const RecordedEvents&) = delete;
 
-  EventRecorder recorder(std::string controller = "test") const;
+  EventRecorder recorder(std::string controller = "test") const;  // a recorder whose events are kept here
   std::vector<std::string> events() const;
   // The objects of the same events, in the same order.
   std::vector<EventObject> objects() const;

@@ -102,7 +102,7 @@ class KUBE_EXPORT FinalizersCore {
 template <ObjectType T>
 class Finalizers {
  public:
-  using Callback = std::function<Result<void>(const Context& ctx, const T& object)>;
+  using Callback = std::function<Result<void>(const Context& ctx, const T& object)>;  // the cleanup; must be idempotent
 
   // Registers a cleanup function. `name` must have a domain: "shop.example.com/empty".
   Finalizers& Add(std::string name, Callback callback) & {

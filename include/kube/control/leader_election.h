@@ -111,7 +111,7 @@ class CandidateImpl;
 //   Run.
 class KUBE_EXPORT LeaderElector {
  public:
-  static Result<LeaderElector> Create(const Client& client, LeaderElectionOptions options, LeaderCallbacks callbacks);
+  static Result<LeaderElector> Create(const Client& client, LeaderElectionOptions options, LeaderCallbacks callbacks);  // starts no thread
 
   LeaderElector(LeaderElector&&) noexcept;
   LeaderElector& operator=(LeaderElector&&) noexcept;
@@ -155,7 +155,7 @@ class KUBE_EXPORT LeaderCandidate {
   bool is_leader() const;
   std::string leader() const;
   const std::string& identity() const;
-  Result<void> Check(std::chrono::nanoseconds tolerance = {}) const;
+  Result<void> Check(std::chrono::nanoseconds tolerance = {}) const;  // for /healthz; see LeaderElector::Check
 
   // Waits until this replica leads. Returns a child of `ctx` that also stops when leadership ends and that carries its WritePermit. Errors:
   // the context's.

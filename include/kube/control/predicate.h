@@ -45,7 +45,7 @@ struct ChangedMeta {
 // A predicate on metadata, which fits every kind. Combine predicates with &&, || and !.
 class KUBE_EXPORT MetaPredicate {
  public:
-  using Function = std::function<bool(const ChangedMeta&)>;
+  using Function = std::function<bool(const ChangedMeta&)>;             // returns whether a change passes
   MetaPredicate(Function function) : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor)
   bool operator()(const ChangedMeta& change) const { return function_(change); }
 
@@ -97,9 +97,9 @@ class MetadataPart<DynamicObject> {
 template <ObjectType T>
 class Predicate {
  public:
-  using Function = std::function<bool(const Change<T>&)>;
-  Predicate() = default;            // passes everything
-  Predicate(MetaPredicate of_meta)  // NOLINT(google-explicit-constructor)
+  using Function = std::function<bool(const Change<T>&)>;  // returns whether a change passes
+  Predicate() = default;                                   // passes everything
+  Predicate(MetaPredicate of_meta)                         // NOLINT(google-explicit-constructor)
       : function_([p = std::move(of_meta)](const Change<T>& change) {
           const internal::MetadataPart<T> before(change.before.get()), object(change.object.get());
           return p({change.kind, change.initial, before.get(), object.get()});

@@ -38,7 +38,7 @@ KUBE_EXPORT bool SetStatusCondition(List<meta::v1::Condition>& conditions, meta:
 // Removes the condition of this type. Returns whether there was one.
 KUBE_EXPORT bool RemoveStatusCondition(List<meta::v1::Condition>& conditions, std::string_view type);
 
-// Returns false if there is no such condition.
+// True if there is a condition with this status; IsStatusConditionTrue and IsStatusConditionFalse compare with "True" and "False".
 KUBE_EXPORT bool IsStatusConditionPresentAndEqual(const List<meta::v1::Condition>& conditions, std::string_view type,
                                                   std::string_view status);
 inline bool IsStatusConditionTrue(const List<meta::v1::Condition>& conditions, std::string_view type) {

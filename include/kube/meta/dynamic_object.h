@@ -67,7 +67,7 @@ class KUBE_EXPORT DynamicObject {
 
   // ---- The whole object ----
   const Value& value() const { return value_; }
-  Value& mutable_value() { return value_; }
+  Value& mutable_value() { return value_; }  // for changing it
   const Value& operator[](std::string_view key) const { return value_[key]; }
   Value& operator[](std::string_view key) { return value_[key]; }
   friend bool operator==(const DynamicObject&, const DynamicObject&) = default;
@@ -130,12 +130,12 @@ class KUBE_EXPORT DynamicObject {
   // ---- Nested members ----
   // Null if there is no such member.
   const Value* FindNested(KeyPath path) const;
-  // Nothing if there is no such member or it has another type; use FindNested to distinguish.
+  // NestedString, NestedInt, NestedDouble and NestedBool return nothing if the member is missing or of another type; see FindNested.
   std::optional<String> NestedString(KeyPath path) const;
   std::optional<std::int64_t> NestedInt(KeyPath path) const;
   std::optional<double> NestedDouble(KeyPath path) const;  // also for integers
   std::optional<bool> NestedBool(KeyPath path) const;
-  // Also nothing if an element is not a string.
+  // NestedStringList and NestedStringMap also return nothing if an element is not a string.
   std::optional<List<String>> NestedStringList(KeyPath path) const;
   std::optional<Map<String>> NestedStringMap(KeyPath path) const;
   // Sets a member and creates missing objects along the path. Fails, and changes nothing, if a value along the path is not an object.

@@ -50,13 +50,13 @@ struct KUBE_EXPORT FieldError {
 
   // Errors of the common types, with the API server's details.
   static FieldError Invalid(std::string field, const Value& value, std::string detail);
-  static FieldError Required(std::string field, std::string detail = {});
-  static FieldError Forbidden(std::string field, std::string detail);
-  static FieldError Duplicate(std::string field, const Value& value);
-  static FieldError NotFound(std::string field, const Value& value);
-  static FieldError NotSupported(std::string field, const Value& value, const std::vector<std::string>& supported);
-  static FieldError TooLong(std::string field, std::size_t max_bytes);
-  static FieldError TooMany(std::string field, std::size_t actual, std::size_t max_items);
+  static FieldError Required(std::string field, std::string detail = {});  // the field is missing
+  static FieldError Forbidden(std::string field, std::string detail);      // the field must not be set
+  static FieldError Duplicate(std::string field, const Value& value);      // another element has this value
+  static FieldError NotFound(std::string field, const Value& value);       // no object has this name
+  static FieldError NotSupported(std::string field, const Value& value, const std::vector<std::string>& supported);  // not a known value
+  static FieldError TooLong(std::string field, std::size_t max_bytes);                                               // more than max_bytes
+  static FieldError TooMany(std::string field, std::size_t actual, std::size_t max_items);                           // more than max_items
 
   // The message of the cause: `Invalid value: "x y": must be no more than 63 characters`.
   std::string Body() const;

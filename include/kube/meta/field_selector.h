@@ -49,8 +49,8 @@ class KUBE_EXPORT FieldSelector {
     s.nothing_ = true;
     return s;
   }
-  static FieldSelector Equals(String field, String value) { return One({std::move(field), std::move(value), false}); }
-  static FieldSelector NotEquals(String field, String value) { return One({std::move(field), std::move(value), true}); }
+  static FieldSelector Equals(String field, String value) { return One({std::move(field), std::move(value), false}); }    // field=value
+  static FieldSelector NotEquals(String field, String value) { return One({std::move(field), std::move(value), true}); }  // field!=value
   // Requires field=value for each entry.
   static FieldSelector FromFields(const Map<String>& fields);
   // Parses a selector; empty text matches everything. Sorts the terms. Errors (kInvalid) name the byte offset.
@@ -72,7 +72,7 @@ class KUBE_EXPORT FieldSelector {
   }
   // True if the selector matches everything.
   bool empty() const { return !nothing_ && requirements_.empty(); }
-  bool MatchesNothing() const { return nothing_; }
+  bool MatchesNothing() const { return nothing_; }  // true for Nothing()
   const List<FieldRequirement>& requirements() const { return requirements_; }
 
   // The value that `field` must have, if the selector requires exactly one.
@@ -99,7 +99,7 @@ class KUBE_EXPORT FieldSelector {
   bool nothing_ = false;
 };
 
-// Escape and unescape a value for a selector's text.
+// EscapeFieldValue returns a value as it is written in a selector; UnescapeFieldValue reverses that.
 KUBE_EXPORT std::string EscapeFieldValue(std::string_view value);
 KUBE_EXPORT Result<std::string> UnescapeFieldValue(std::string_view text);
 

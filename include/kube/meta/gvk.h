@@ -35,7 +35,7 @@ struct KUBE_EXPORT GroupVersion {
   std::string ToString() const;
   bool empty() const { return group.empty() && version.empty(); }
 
-  // Complete the names with a kind or a resource.
+  // WithKind and WithResource add a kind or a resource.
   GroupVersionKind WithKind(String kind) const;
   GroupVersionResource WithResource(String resource) const;
 
@@ -100,7 +100,7 @@ struct KUBE_EXPORT GroupVersionKind {
   friend bool operator==(const GroupVersionKind&, const GroupVersionKind&) = default;
   friend std::strong_ordering operator<=>(const GroupVersionKind&, const GroupVersionKind&) = default;
 };
-using Gvk = GroupVersionKind;
+using Gvk = GroupVersionKind;  // GVK in client-go
 
 // The full name of a resource.
 struct KUBE_EXPORT GroupVersionResource {
@@ -119,7 +119,7 @@ struct KUBE_EXPORT GroupVersionResource {
   friend bool operator==(const GroupVersionResource&, const GroupVersionResource&) = default;
   friend std::strong_ordering operator<=>(const GroupVersionResource&, const GroupVersionResource&) = default;
 };
-using Gvr = GroupVersionResource;
+using Gvr = GroupVersionResource;  // GVR in client-go
 
 // Both readings of a command-line argument. "deployments.v1.apps" is version v1 of group apps, or group v1.apps; only a server can decide,
 // so callers try both. The versioned reading needs at least two dots.
@@ -132,8 +132,8 @@ struct KindArg {
   std::optional<GroupVersionKind> versioned{};
   GroupKind unversioned{};
 };
-KUBE_EXPORT ResourceArg ParseResourceArg(std::string_view arg);
-KUBE_EXPORT KindArg ParseKindArg(std::string_view arg);
+KUBE_EXPORT ResourceArg ParseResourceArg(std::string_view arg);  // "deployments.v1.apps"
+KUBE_EXPORT KindArg ParseKindArg(std::string_view arg);          // "Deployment.v1.apps"
 
 // For streams and googletest. It is a template, so that this header needs no stream header.
 template <typename Stream, typename T>

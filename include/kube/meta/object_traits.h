@@ -29,12 +29,12 @@ struct ObjectTraits {
   static constexpr const TypeInfo* kType = &T::kType;
   // True if only metadata is transferred and stored; the kind is then known at run time.
   static constexpr bool kMetadataOnly = std::same_as<T, meta::v1::PartialObjectMetadata>;
-  // The resource and kind, as far as the type defines them. `named` is for types that serve several resources.
+  // ResourceOfType, KindOfType and Namespaced: what the type defines of it. `named` is for types that serve several resources.
   static Gvr ResourceOfType(const Gvr& named) { return kMetadataOnly ? named : GvrOf(T::kType); }
   static Gvk KindOfType() { return kMetadataOnly ? Gvk() : GvkOf(T::kType); }
   static std::optional<bool> Namespaced() { return kMetadataOnly ? std::nullopt : std::optional<bool>(KindOf(T::kType).namespaced); }
 
-  // Access to the metadata.
+  // Metadata, ResourceVersion and Finalizers read the metadata; SetFinalizers changes it.
   static const meta::v1::ObjectMeta& Metadata(const T& object) { return object.metadata; }
   static const String& ResourceVersion(const T& object) { return object.metadata.resource_version; }
   static const List<String>& Finalizers(const T& object) { return object.metadata.finalizers; }
@@ -46,7 +46,7 @@ struct ObjectTraits {
     return edit(object.metadata);
   }
 
-  // The status, as a reference.
+  // Status returns a reference to the status; SameStatus compares the status of two objects.
   static auto& Status(T& object) { return object.status; }
   static bool SameStatus(const T& a, const T& b) {
     using StatusType = decltype(T::status);

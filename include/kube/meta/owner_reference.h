@@ -68,7 +68,7 @@ std::optional<meta::v1::OwnerReference> GetControllerOf(const T& object) {
   const meta::v1::OwnerReference* controller = FindController(metadata.owner_references);
   return controller != nullptr ? std::optional<meta::v1::OwnerReference>(*controller) : std::nullopt;
 }
-// True if the controller of `object` has the UID of `owner`; nothing else is compared.
+// IsControlledBy: whether the controller of `object` has the UID of `owner`. HasControllerReference: whether there is a controller.
 template <ObjectType T, ObjectType Owner>
 bool IsControlledBy(const T& object, const Owner& owner) {
   const auto& metadata = MetadataOf(object);

@@ -40,7 +40,7 @@ template <ResourceList L>
 using ItemOf = typename decltype(L::items)::value_type;
 
 // ---- By type ----
-// Empty if the type is not a kind.
+// KindOf, GvkOf and GvrOf are empty, and IsNamespaced is false, if the type is not a kind.
 KUBE_EXPORT const KindInfo& KindOf(const TypeInfo& type);
 KUBE_EXPORT Gvk GvkOf(const TypeInfo& type);
 KUBE_EXPORT Gvr GvrOf(const TypeInfo& type);
@@ -61,7 +61,7 @@ bool IsNamespaced() {
   return KindOf<T>().namespaced;
 }
 
-// ---- By object ----
+// ---- The kind, metadata and key of an object ----
 template <Resource T>
 Gvk GvkOf(const T&) {
   return GvkOf<T>();
@@ -103,7 +103,7 @@ KUBE_EXPORT ItemsView ItemsOf(const TypeInfo& type, const void* list);
 // The table of a list type's items, or null.
 KUBE_EXPORT const TypeInfo* ItemTypeOf(const TypeInfo& list_type);
 
-// ---- Metadata only ----
+// ---- Copies that have only metadata ----
 template <Resource T>
 meta::v1::PartialObjectMetadata AsPartialObjectMetadata(const T& object) {
   return {.metadata = object.metadata};

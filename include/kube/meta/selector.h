@@ -83,7 +83,7 @@ class KUBE_EXPORT LabelRequirement {
 class KUBE_EXPORT Selector {
  public:
   Selector() noexcept = default;
-  static Selector Everything() { return {}; }
+  static Selector Everything() { return {}; }  // matches every object
   // Matches no object. Prints as empty text, so check MatchesNothing() before sending it to a server.
   static Selector Nothing() {
     Selector s;
@@ -99,13 +99,13 @@ class KUBE_EXPORT Selector {
   // An empty struct matches everything, an absent one nothing, as everywhere in Kubernetes.
   static Result<Selector> FromLabelSelector(const meta::v1::LabelSelector& selector);
   static Result<Selector> FromLabelSelector(const Box<meta::v1::LabelSelector>& selector);
-  static Selector FromRequirements(List<LabelRequirement> requirements);
+  static Selector FromRequirements(List<LabelRequirement> requirements);  // does not validate
 
   // Whether `labels` satisfy all requirements.
   bool Matches(const Map<String>& labels) const;
   // True if the selector matches everything.
   bool empty() const { return !nothing_ && requirements_.empty(); }
-  bool MatchesNothing() const { return nothing_; }
+  bool MatchesNothing() const { return nothing_; }  // true for Nothing()
   // Sorted by key; requirements with the same key keep their order.
   const List<LabelRequirement>& requirements() const { return requirements_; }
   // Returns a selector that also requires these. Nothing() stays Nothing().

@@ -11,9 +11,9 @@
 
 namespace kube {
 
-inline constexpr std::size_t kMaxLabelNameLength = 63;  // for the name part of a key, and for a value
-inline constexpr std::size_t kMaxDnsLabelLength = 63;
-inline constexpr std::size_t kMaxDnsSubdomainLength = 253;
+inline constexpr std::size_t kMaxLabelNameLength = 63;      // for the name part of a key, and for a value
+inline constexpr std::size_t kMaxDnsLabelLength = 63;       // for one part of a host name
+inline constexpr std::size_t kMaxDnsSubdomainLength = 253;  // for a whole host name
 
 // Namespaces, and names that become part of a host name: "web-1". Lowercase letters, digits and '-', alphanumeric at both ends.
 KUBE_EXPORT Result<void> ValidateDnsLabel(std::string_view text);

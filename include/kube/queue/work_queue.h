@@ -126,7 +126,7 @@ struct WorkQueueSnapshot {
 template <typename T = ObjectKey, typename Hash = WorkHash<T>>
 class WorkQueue {
  public:
-  using Key = T;
+  using Key = T;  // what the queue holds
   using Duration = Clock::Duration;
 
   // A key that a worker has taken. Its destructor calls Done.
@@ -149,8 +149,8 @@ class WorkQueue {
     const T* operator->() const { return &key(); }
     // The priority at which it was taken.
     int priority() const { return node_->priority; }
-    // Marks the key as processed. Later calls do nothing.
 
+    // Marks the key as processed. Later calls do nothing.
     void Done() {
       if (node_ != nullptr) queue_->Done(std::exchange(node_, nullptr));
     }

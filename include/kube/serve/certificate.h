@@ -85,6 +85,6 @@ struct SigningKey {
   std::string private_pem{};
   std::string public_pem{};
 };
-KUBE_EXPORT Result<SigningKey> CreateSigningKey();
+KUBE_EXPORT Result<SigningKey> CreateSigningKey();  // a new pair of keys
 
 }  // namespace kube::serve

@@ -39,7 +39,7 @@ class KUBE_EXPORT HttpHeaders {
  public:
   HttpHeaders() = default;
   HttpHeaders(std::initializer_list<HttpHeader> headers) : headers_(headers) {}
-  void Add(std::string name, std::string value) { headers_.push_back({std::move(name), std::move(value)}); }
+  void Add(std::string name, std::string value) { headers_.push_back({std::move(name), std::move(value)}); }  // appends a field
   // The first value of that name (in lower case), or empty.
   std::string_view Get(std::string_view name) const;
   // All values of that name, in order, joined by ", ".

@@ -39,7 +39,7 @@ struct RemoteCommandOptions {
   bool stderr_stream = false;
   bool tty = false;  // a terminal: stdout and stderr are one stream
 };
-KUBE_EXPORT RemoteCommandOptions ParseRemoteCommandOptions(std::string_view query);
+KUBE_EXPORT RemoteCommandOptions ParseRemoteCommandOptions(std::string_view query);  // reads the query of a request's URL
 
 // In characters.
 struct TerminalSize {
@@ -92,12 +92,12 @@ class KUBE_EXPORT ForwardedConnection {
   virtual std::uint16_t port() const = 0;
   // Waits for at least one byte. Returns 0 when the client sends no more.
   virtual Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) = 0;
-  virtual Result<void> Write(const Context& ctx, std::string_view bytes) = 0;
+  virtual Result<void> Write(const Context& ctx, std::string_view bytes) = 0;  // writes all bytes
   // Ends the output.
   virtual Result<void> Finish(const Context& ctx) = 0;
   // Reports an error, which kubectl prints before it exits. For a port without a listener.
   virtual Result<void> Fail(const Context& ctx, std::string_view message) = 0;
-  virtual void Close() = 0;
+  virtual void Close() = 0;  // for both directions
 };
 
 // The forwarded connections of one client. The destructor closes all of them.
@@ -110,7 +110,7 @@ class KUBE_EXPORT PortForwardSession {
   virtual Result<std::unique_ptr<ForwardedConnection>> Accept(const Context& ctx) = 0;
   // Stops when the client disconnects or the session is closed.
   virtual const Context& alive() const = 0;
-  virtual void Close() = 0;
+  virtual void Close() = 0;  // closes all connections
 };
 
 // Upgrades the connection of a port-forward request. Errors: as AcceptRemoteCommand.

@@ -24,7 +24,7 @@ struct TlsPolicy {
   bool operator==(const TlsPolicy&) const = default;
 };
 
-// Errors: kInvalid, naming the value and the supported ones.
+// CheckTlsVersion and CheckCipherSuite return kInvalid for an unsupported name; the message lists the supported ones.
 KUBE_EXPORT Result<void> CheckTlsVersion(std::string_view version);
 KUBE_EXPORT Result<void> CheckCipherSuite(std::string_view name);
 // Splits a comma-separated list of names; ignores spaces around them.

@@ -79,13 +79,13 @@ class KUBE_EXPORT ControlPlane {
   const std::string& version() const;  // "v1.36.3", as reported by the server
 
   // ---- Credentials ----
-  // For a member of system:masters, who may do everything.
+  // AdminKubeconfig and AdminCertificate are for a member of system:masters, who may do everything.
   std::string AdminKubeconfig() const;
   Result<serve::KeyPair> AdminCertificate() const;
-  // A client certificate for a user, who has the RBAC permissions of that user and its groups. Errors: kInvalid on an existing cluster.
+  // UserKubeconfig and UserCertificate are for a user, with its RBAC permissions by name and groups. Errors: kInvalid on existing clusters.
   Result<std::string> UserKubeconfig(const std::string& user, const std::vector<std::string>& groups = {}) const;
   Result<serve::KeyPair> UserCertificate(const std::string& user, const std::vector<std::string>& groups = {}) const;
-  // A token of a service account, which is created if it does not exist. Errors: kApi, kTransport.
+  // ServiceAccountKubeconfig and ServiceAccountToken create the account if it does not exist. Errors: kApi, kTransport.
   Result<std::string> ServiceAccountKubeconfig(const Context& ctx, const std::string& namespace_, const std::string& name) const;
   Result<std::string> ServiceAccountToken(const Context& ctx, const std::string& namespace_, const std::string& name,
                                           std::chrono::seconds lifetime = std::chrono::hours(1)) const;
@@ -101,7 +101,7 @@ class KUBE_EXPORT ControlPlane {
   Result<void> Restart(const Context& ctx, Part part);
   // Waits until every part that should run is ready.
   Result<void> WaitReady(const Context& ctx) const;
-  bool running(Part part) const;
+  bool running(Part part) const;  // whether its process runs
   // The process ID; 0 if the part is not running.
   int pid(Part part) const;
   // Compacts etcd up to the current revision. Lists that continue from an older resource version, and watches from one that the API server

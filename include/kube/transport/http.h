@@ -47,7 +47,7 @@ class KUBE_EXPORT HttpHeaders {
   void Remove(std::string_view name);
   // The first value of that name, or null.
   const std::string* Find(std::string_view name) const;
-  bool Has(std::string_view name) const { return Find(name) != nullptr; }
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }  // whether there is a field of that name
   // The first value of that name; empty if there is none.
   std::string_view Get(std::string_view name) const;
   // All values of that name.

@@ -34,7 +34,7 @@ struct MapEntry {
 template <typename V>
 class Map {
  public:
-  using Entry = MapEntry<V>;
+  using Entry = MapEntry<V>;  // what iterators point to
   using value_type = Entry;
   using iterator = const Entry*;
   using const_iterator = const Entry*;

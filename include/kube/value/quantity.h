@@ -82,7 +82,7 @@ class KUBE_EXPORT Quantity {
   // The nearest double.
   double AsApproximateDouble() const;
 
-  // Arithmetic in place; returns *this.
+  // Add, Sub, Mul and Neg calculate in place and return *this.
   Quantity& Add(const Quantity& other);
   Quantity& Sub(const Quantity& other);
   Quantity& Mul(std::int64_t factor);

@@ -70,7 +70,7 @@ class KUBE_EXPORT Duration {
  public:
   // Maximum size of the text.
   static constexpr std::size_t kMaxTextSize = 32;
-
+  // Zero by default, or from a chrono duration, which saturates at what int64 nanoseconds can hold. FromNanoseconds takes a count.
   constexpr Duration() noexcept = default;
   template <ChronoDuration D>
   constexpr Duration(D span) noexcept  // NOLINT(google-explicit-constructor)

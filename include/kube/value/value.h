@@ -37,7 +37,7 @@ class KUBE_EXPORT Value {
   Value(const char* s) : Value(String(s)) {}                                                  // NOLINT(google-explicit-constructor)
   Value(List<Value> items) noexcept : Value() { Store(Kind::kList, std::move(items)); }       // NOLINT(google-explicit-constructor)
   Value(Map<Value> members) noexcept : Value() { Store(Kind::kObject, std::move(members)); }  // NOLINT(google-explicit-constructor)
-  // Create an object and an array.
+  // Object creates an object, Array an array.
   static Value Object(std::initializer_list<MapEntry<Value>> members = {}) { return Value(Map<Value>(members)); }
   static Value Array(std::initializer_list<Value> items = {}) { return Value(List<Value>(items)); }
 
@@ -69,7 +69,7 @@ class KUBE_EXPORT Value {
   const List<Value>& list() const { return is_list() ? *As<List<Value>>() : internal::DefaultValue<List<Value>>(); }
   const Map<Value>& object() const { return is_object() ? *As<Map<Value>>() : internal::DefaultValue<Map<Value>>(); }
 
-  // The contents for writing. A Value of another kind first becomes an empty list or object.
+  // MutableList and MutableObject return the contents for writing. A Value of another kind first becomes an empty list or object.
   List<Value>& MutableList();
   Map<Value>& MutableObject();
 

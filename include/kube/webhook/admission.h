@@ -80,11 +80,11 @@ class KUBE_EXPORT Admission {
   Admission(const Result<void>& result) {           // NOLINT(google-explicit-constructor)
     if (!result) error_ = result.error();
   }
-  // Returns an allowed response, or a denial with this message.
+  // Allow returns an allowed response, Deny a denial with this message.
   static Admission Allow() { return {}; }
   static Admission Deny(std::string why) { return Error::Invalid(std::move(why)); }
 
-  // ---- Field errors ----
+  // ---- Denials that name fields, in the API server's words ----
   Admission& Invalid(std::string field, const Value& value, std::string detail) {
     return Add(FieldError::Invalid(std::move(field), value, std::move(detail)));
   }

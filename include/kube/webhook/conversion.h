@@ -153,7 +153,7 @@ class ConversionBuilder {
     return *this;
   }
 
-  ConversionSpec Build() const { return spec_; }
+  ConversionSpec Build() const { return spec_; }     // a copy of the spec so far
   operator ConversionSpec() const { return spec_; }  // NOLINT(google-explicit-constructor)
 
  private:

@@ -80,7 +80,7 @@ Result<Tried<T>> TryTyped(const WebhookSpec& spec, AdmissionRequest request, con
 
 }  // namespace internal
 
-// Create, update or delete an object. `request` sets what else the functions see: the user, dry run, a subresource.
+// TryCreate, TryUpdate and TryDelete review one request. `request` sets what else the functions see: the user, dry run, a subresource.
 template <ObjectType T>
 Result<Tried<T>> TryCreate(const WebhookSpec& spec, const T& object, AdmissionRequest request = {}) {
   request.operation = AdmissionOperation::kCreate;

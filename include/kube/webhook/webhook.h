@@ -134,7 +134,7 @@ class WebhookBuilder {
     plan_.rule.scope = std::move(scope);
     return *this;
   }
-  // The selectors and policies are those of admissionregistration.k8s.io/v1.
+  // NamespaceSelector, ObjectSelector and MatchPolicy are the fields of the same names in admissionregistration.k8s.io/v1.
   WebhookBuilder& NamespaceSelector(meta::v1::LabelSelector selector) {
     plan_.common.namespace_selector = std::move(selector);
     return *this;
@@ -157,7 +157,7 @@ class WebhookBuilder {
     plan_.common.exclude_own_namespace = exclude;
     return *this;
   }
-
+  // FailurePolicy, ReinvocationPolicy and SideEffects are the fields of the same names in admissionregistration.k8s.io/v1.
   WebhookBuilder& FailurePolicy(WebhookFailurePolicy policy) {
     plan_.common.failure_policy = policy;
     return *this;
@@ -185,8 +185,8 @@ class WebhookBuilder {
     return *this;
   }
 
-  WebhookSpec Build() const { return internal::MakeWebhookSpec(plan_); }
-  operator WebhookSpec() const { return Build(); }  // NOLINT(google-explicit-constructor)
+  WebhookSpec Build() const { return internal::MakeWebhookSpec(plan_); }  // a copy of the spec so far
+  operator WebhookSpec() const { return Build(); }                        // NOLINT(google-explicit-constructor)
 
  private:
   friend struct internal::WebhookAccess;
