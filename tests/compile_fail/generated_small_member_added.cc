@@ -1,5 +1,5 @@
 // The struct has changed since its table was generated.
-// says: the table of Backup forgets a member of the struct: run `kubexx generate`
+// says: the table of Backup lacks a member of the struct: run `kubexx generate`
 // errors: 1
 #include <kube/kind.h>
 #include <kube/value/generated_table.h>

@@ -1,4 +1,4 @@
-// says: the table of Backup forgets a member of the struct
+// says: the table of Backup lacks a member of the struct
 #include <kube/kind.h>
 
 struct Backup {

@@ -1,5 +1,5 @@
 // The forgotten member lies where padding could be.
-// says: the table of Backup forgets a member of the struct
+// says: the table of Backup lacks a member of the struct
 // errors: 1
 #include <kube/kind.h>
 

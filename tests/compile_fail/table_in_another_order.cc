@@ -1,4 +1,4 @@
-// says: the table of Backup names a member twice, or in another order than the struct has them
+// says: the table of Backup names a member twice, or in another order than the struct
 // errors: 1
 #include <kube/kind.h>
 

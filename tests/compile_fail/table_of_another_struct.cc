@@ -1,4 +1,4 @@
-// says: KUBE_TABLE(Policy) stands in another struct
+// says: KUBE_TABLE(Policy) is in another struct
 // errors: 1
 #include <kube/kind.h>
 

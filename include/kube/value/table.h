@@ -173,13 +173,13 @@ constexpr TableFlaw FlawOf(std::size_t end, const ColumnOf<Members>&... columns)
 }  // namespace kube
 
 // Makes a struct usable as an API type. Must be its last member.
-#define KUBE_TABLE(Struct)                                                                                                              \
-  ::kube::UnknownFields unknown_fields{};                                                                                               \
-  static const ::kube::TypeInfo kType;                                                                                                  \
-  bool operator==(const Struct& other) const {                                                                                          \
-    static_assert(::std::is_same_v<decltype(this), const Struct*>, "KUBE_TABLE(" #Struct ") stands in another struct; write its name"); \
-    return ::kube::EqualObjects(kType, this, &other);                                                                                   \
-  }                                                                                                                                     \
+#define KUBE_TABLE(Struct)                                                                                                          \
+  ::kube::UnknownFields unknown_fields{};                                                                                           \
+  static const ::kube::TypeInfo kType;                                                                                              \
+  bool operator==(const Struct& other) const {                                                                                      \
+    static_assert(::std::is_same_v<decltype(this), const Struct*>, "KUBE_TABLE(" #Struct ") is in another struct; write its name"); \
+    return ::kube::EqualObjects(kType, this, &other);                                                                               \
+  }                                                                                                                                 \
   static_assert(true, "for the semicolon")
 
 // A field in a table: struct, member, and optional FieldOptions.
@@ -187,18 +187,18 @@ constexpr TableFlaw FlawOf(std::size_t end, const ColumnOf<Members>&... columns)
   ::kube::internal::MakeNamedColumn<decltype(Struct::member), #member>(offsetof(Struct, member), ::kube::FieldOptions{__VA_ARGS__})
 
 #define KUBE_INTERNAL_UNWRAP(...) __VA_ARGS__
-#define KUBE_INTERNAL_CHECKS(Struct, remedy)                                                                           \
-  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kOrder,                                            \
-                "the table of " #Struct " names a member twice, or in another order than the struct has them" remedy); \
-  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kForgotten,                                        \
-                "the table of " #Struct " forgets a member of the struct" remedy);                                     \
-  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kNotLast,                                          \
-                "KUBE_TABLE(" #Struct ") has to be the last member of " #Struct);                                      \
-  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kName,                                             \
-                "the table of " #Struct " has a JSON name twice, or an empty one" remedy);                             \
-  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kInlined,                                          \
-                "the table of " #Struct " inlines a member that is not a plain struct" remedy);                        \
-  static_assert(sizeof(Struct) < 0xffff, "a struct with a table has fewer than 64 KiB: put parts of " #Struct " into a kube::Box")
+#define KUBE_INTERNAL_CHECKS(Struct, remedy)                                                                  \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kOrder,                                   \
+                "the table of " #Struct " names a member twice, or in another order than the struct" remedy); \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kForgotten,                               \
+                "the table of " #Struct " lacks a member of the struct" remedy);                              \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kNotLast,                                 \
+                "KUBE_TABLE(" #Struct ") must be the last member of " #Struct);                               \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kName,                                    \
+                "the table of " #Struct " has a JSON name twice, or an empty one" remedy);                    \
+  static_assert(kKubeFlawOf##Struct != ::kube::internal::TableFlaw::kInlined,                                 \
+                "the table of " #Struct " inlines a member that is not a plain struct" remedy);               \
+  static_assert(sizeof(Struct) < 0xffff, "a struct with a table must be smaller than 64 KiB: move parts of " #Struct " into a kube::Box")
 #define KUBE_INTERNAL_TYPE(Struct, table_name, kind_pointer, count)                                           \
   constinit const ::kube::TypeInfo Struct::kType {                                                            \
     table_name, kKubeFieldsOf##Struct.fields, count, static_cast<std::uint16_t>(sizeof(Struct)),              \
