@@ -346,7 +346,7 @@ void Yield(Plan& plan, const ClaimBoard::Blocker& blocker, std::string_view ns) 
     plan.problems.push_back({std::string(kHostDisputed),
                              plan.url + " is also in " +
                                  (blocker.ns == ns ? blocker.what : "an Ingress or HTTPRoute of another namespace") +
-                                 ", and which of them had it first is unknown: both stay as they are. Set annotation " +
+                                 ", and it is unknown which had it first, so both stay unchanged. Set annotation " +
                                  std::string(kAnnotationPrefix) + "host here, or have the operator allow the host to one namespace only",
                              true});
     return;

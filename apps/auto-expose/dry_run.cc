@@ -195,7 +195,7 @@ int DryRunOfOrphans(const Snapshot& snapshot, std::ostream& out) {
   for (const Orphan& orphan : snapshot.orphans) {
     if (snapshot.uids.count(orphan.owner) != 0 || snapshot.children.count({orphan.key.ns, orphan.key.name.str()}) != 0) continue;
     ++count;
-    out << orphan.kind << " " << orphan.key.ToString() << "\n  deleted, a workload that was deleted left it\n" << std::flush;
+    out << orphan.kind << " " << orphan.key.ToString() << "\n  deleted: its workload does not exist any more\n" << std::flush;
   }
   return count;
 }
@@ -230,7 +230,7 @@ int DryRunOf(const Context& ctx, const kube::Client& client, const Settings& set
     bool adopts = false;
     for (const Orphan& orphan : snapshot.orphans) {
       if (plan.verdict == Plan::Verdict::kIgnore || orphan.key != ChildKeyOf(workload)) continue;
-      text += "  " + orphan.kind + " " + orphan.key.ToString() + ": adopted, a workload that was deleted left it\n";
+      text += "  " + orphan.kind + " " + orphan.key.ToString() + ": adopted: its former workload does not exist any more\n";
       adopts = true;
     }
     for (const Problem& problem : plan.problems) text += "  " + problem.reason + ": " + kube::Printable(problem.message) + "\n";

@@ -421,7 +421,7 @@ class KindExposer {
       const kube::Logger log("auto-expose");
       if (answer.blocker->disputed) {
         // Only users can resolve this, so it is a warning.
-        log.Warn("Two namespaces have a host and nothing tells which had it first: both stay as they are",
+        log.Warn("Two namespaces have the same host, and it is unknown which had it first: both stay unchanged",
                  {{"workload", self.ToString()}, {"host", plan.claim->host}, {"other", answer.blocker->what}});
       } else {
         log.V(1).Info("Refused a host", {{"workload", self.ToString()}, {"host", plan.claim->host}, {"blocker", answer.blocker->what}});
@@ -434,7 +434,7 @@ class KindExposer {
   static Problem Contested(const Plan& plan, const ClaimBoard::Blocker& other, const Claimant& self) {
     const std::string who = other.ns == self.key.ns.view() ? other.what : "an Ingress or HTTPRoute of another namespace";
     return {"HostContested", plan.url + " belongs to " + self.ToString() + ", and " + who +
-                                 " shows it, too. The ingress controller may send requests to either: delete the other one, or ask the "
+                                 " also serves it. The ingress controller may send requests to either: delete the other one, or ask the "
                                  "operator to"};
   }
 
@@ -494,7 +494,7 @@ class KindExposer {
     for (const Problem& problem : plan.problems) Warn(workload, problem);
     if (own && refused.empty()) return Action::Done();
     if (!refused.empty()) shared_->board.Release(kube::GvkOf<T>().kind, kube::KeyOf(workload));
-    plan.why = "it has what is not allowed, and its annotations cannot be understood";
+    plan.why = "it has settings that are not allowed, and its annotations are invalid";
     const Result<kube::Changes> changes = RemoveChildren(ctx, workload, drop_service, Options(workload, false));
     if (!changes) return changes.error();
     return Report(workload, plan, *changes);
@@ -728,7 +728,7 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
                    .resource = "ingressclasses",
                    .verbs = {"list"},
                    .ns = "",
-                   .why = "controller auto-expose asks which class is the default"});
+                   .why = "controller auto-expose reads the default class"});
   }
   if (options.settings.exposure == Exposure::kGateway) {
     builder.Needs({.group = "gateway.networking.k8s.io", .resource = "httproutes", .verbs = kube::ApplyVerbs()});
@@ -740,7 +740,7 @@ Result<void> AddKind(kube::Manager& manager, const std::shared_ptr<Shared>& shar
 void Describe(kube::MetricsRegistry& metrics) {
   metrics.Describe("auto_expose_changes_total", "Children that were written, by kind and outcome.");
   metrics.Describe("auto_expose_problems_total", "Workloads that could not be exposed as asked, by reason; counted at each pass.");
-  metrics.Describe("auto_expose_refusals_total", "Of these, what policy or a claim refused, by reason; counted at each pass.");
+  metrics.Describe("auto_expose_refusals_total", "Workloads that policy or a claim refused, by reason; counted at each pass.");
 }
 
 }  // namespace

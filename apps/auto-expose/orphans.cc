@@ -65,7 +65,7 @@ Result<void> SettleOrphan(const kube::Context& ctx, const kube::Client& client, 
   const Result<void> deleted = resource.Delete(
       ctx, key, {.propagation = "Background", .uid = live->uid().str(), .resource_version = live->resource_version().str()});
   if (!deleted) return Lenient(deleted.error());
-  kube::Logger("auto-expose").Info("Deleted what a workload left behind", {{"child", what}});
+  kube::Logger("auto-expose").Info("Deleted a child of a deleted workload", {{"child", what}});
   return {};
 }
 

@@ -139,7 +139,7 @@ void ReadAnnotationsOfIngress(Annotations& annotations, const Policy& policy, Ro
   if (text == nullptr) return;
   const Result<std::vector<kube::Value>> documents = kube::ParseYaml(text->view());
   if (!documents || documents->size() != 1 || !documents->front().is_object()) {
-    return annotations.Bad("ingress-annotations", "has to be a YAML map of texts, as \"key: value\" lines");
+    return annotations.Bad("ingress-annotations", "must be a YAML map of strings, as \"key: value\" lines");
   }
   constexpr std::string_view kHint = "the operator allows keys with --allow-ingress-annotations";
   std::size_t refused = 0;
@@ -148,7 +148,7 @@ void ReadAnnotationsOfIngress(Annotations& annotations, const Policy& policy, Ro
       return annotations.Bad("ingress-annotations", "\"" + entry.key.str() + "\" cannot be a key: " + key.error().message());
     }
     if (!entry.value.is_string()) {
-      return annotations.Bad("ingress-annotations", "the value of " + entry.key.str() + " has to be a text: put it into quotes");
+      return annotations.Bad("ingress-annotations", "the value of " + entry.key.str() + " must be a string: put it in quotes");
     }
     if (!policy.AllowsAnnotation(entry.key, entry.value.string_value())) {
       // Each one is an event: there must not be one for each of very many keys.
@@ -168,9 +168,9 @@ void ReadHostAndPath(const Workload& workload, const Settings& settings, const P
   route.host = annotations.Find("host") != nullptr ? Fill(annotations.Get("host", ""), workload, settings) : own_host;
   if (!route.host.empty() && !IsHost(route.host)) {
     if (annotations.Find("host") != nullptr) {
-      annotations.Bad("host", "it is no host name: lower case letters, digits, '-' and '.', at most 63 between dots");
+      annotations.Bad("host", "not a host name: expected lower-case letters, digits, '-' and '.', at most 63 between dots");
     } else {
-      annotations.Bad("host", "the host \"" + route.host + "\" that follows from the name is none: set this annotation");
+      annotations.Bad("host", "the host \"" + route.host + "\" derived from the name is not a host name: set this annotation");
     }
   } else if (!policy.AllowsHost(route.host, own_host)) {
     annotations.Refuse("host", "HostNotAllowed", route.host,
@@ -183,7 +183,7 @@ void ReadHostAndPath(const Workload& workload, const Settings& settings, const P
   route.path = asked.empty() ? own_path : Fill(asked, workload, settings);
   route.path_type = annotations.OneOf("path-type", {"Prefix", "Exact", kImplementationSpecific}, settings.path_type);
   if (!route.path.starts_with('/') || route.path.find("//") != std::string::npos) {
-    annotations.Bad("path", "has to start with '/', and have no \"//\"");
+    annotations.Bad("path", "must start with '/', and have no \"//\"");
   } else if (!policy.AllowsPath(route.host, route.path, route.path_type, own_path)) {
     annotations.Refuse(annotations.Find("path") == nullptr ? "path-type" : "path", "PathNotAllowed", route.path,
                        IsSafePath(route.path)
@@ -196,7 +196,7 @@ void ReadTls(const Workload& workload, const Settings& settings, const Policy& p
   const bool own_issuer = annotations.Find("issuer") != nullptr || annotations.Find("cluster-issuer") != nullptr;
   const std::string issuer = annotations.Get("issuer", own_issuer ? "" : settings.issuer);
   const std::string cluster_issuer = annotations.Get("cluster-issuer", own_issuer ? "" : settings.cluster_issuer);
-  if (!issuer.empty() && !cluster_issuer.empty()) annotations.Bad("issuer", "cluster-issuer is set too: one of them has to go");
+  if (!issuer.empty() && !cluster_issuer.empty()) annotations.Bad("issuer", "cluster-issuer is also set: remove one of them");
   const auto set = [&](const char* name, const std::string& value, bool cluster) {
     if (value.empty()) return;
     route.annotations.Set(std::string("cert-manager.io/") + name, value);
@@ -211,7 +211,7 @@ void ReadTls(const Workload& workload, const Settings& settings, const Policy& p
       if (policy.AllowsIssuer("", cluster)) continue;
       annotations.Refuse(
           annotations.Find("issuer") != nullptr ? "issuer" : "cluster-issuer", "IssuerNotAllowed", "",
-          std::string("it drops the operator's; --allow-") + (cluster ? "cluster-issuers" : "issuers") + "='*' permits that");
+          std::string("it removes the operator's; --allow-") + (cluster ? "cluster-issuers" : "issuers") + "='*' permits that");
     }
   }
   const std::string own_secret = TemplateSecret(workload, settings);
@@ -219,7 +219,7 @@ void ReadTls(const Workload& workload, const Settings& settings, const Policy& p
   if (route.tls_secret.empty()) {
     if (!issuer.empty() || !cluster_issuer.empty()) route.tls_secret = ChildName(workload.metadata.name) + "-tls";
     if (!own_secret.empty() && !policy.AllowsTlsSecret(route.tls_secret, workload.metadata.name, {own_secret})) {
-      annotations.Refuse("tls-secret", "TlsSecretNotAllowed", "", "it drops the operator's; --allow-tls-secrets='*' permits that");
+      annotations.Refuse("tls-secret", "TlsSecretNotAllowed", "", "it removes the operator's; --allow-tls-secrets='*' permits that");
     }
   } else if (Result<void> valid = kube::ValidateDnsSubdomain(route.tls_secret); !valid) {
     annotations.Bad("tls-secret", valid.error().message());
@@ -375,15 +375,15 @@ bool IsRefusedForHostOnly(const Plan& plan) {
 
 void LeaveHostUndecided(Plan& plan) {
   std::erase_if(plan.problems, IsHostRefusal);
-  plan.problems.push_back({"Failed", "Namespaces cannot be listed: they are not allowed. Which hosts the annotation " +
+  plan.problems.push_back({"Failed", "Namespaces cannot be listed: the role does not allow it. The hosts that the annotation " +
                                          std::string(kAllowHostsAnnotation) +
-                                         " of this namespace gives to it is not known, so its Ingress or HTTPRoute stays as it is"});
+                                         " of this namespace adds are not known, so its Ingress or HTTPRoute stays unchanged"});
 }
 
 void LeaveHostsUnknown(Plan& plan) {
   const char* what = plan.route ? "HTTPRoutes (httproutes.gateway.networking.k8s.io)" : "Ingresses (ingresses.networking.k8s.io)";
   plan.problems.push_back({"Failed", std::string(what) + " cannot be listed: they are not installed or not allowed. The hosts in use are " +
-                                         "not known, so none is made"});
+                                         "not known, so none is created"});
   plan.ingress.reset();
   plan.route.reset();
   plan.url.clear();
@@ -435,7 +435,7 @@ Plan PlanFor(const Workload& workload, const Settings& settings, const Namespace
   Plan plan;
   if (!CoversNamespace(settings, workload.metadata.namespace_)) {
     plan.verdict = Plan::Verdict::kIgnore;
-    plan.why = "its namespace is left out";
+    plan.why = "its namespace is excluded";
     return plan;
   }
   Annotations annotations(workload.metadata.annotations);

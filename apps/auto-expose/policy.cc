@@ -116,7 +116,7 @@ Result<HostPattern> HostPattern::Parse(std::string_view text) {
   const bool any = text == "*" || text == "**";
   if (!any && (domain.starts_with("*.") || !IsHost(domain))) {
     return Error(ErrorKind::kInvalid, "\"" + std::string(text.substr(0, 300)) +
-                                          "\" is no host pattern: expected shop.example.com, *.example.com or **.example.com");
+                                          "\" is not a host pattern: expected shop.example.com, *.example.com or **.example.com");
   }
   pattern.domain_ = std::string(domain);
   return pattern;
@@ -229,7 +229,7 @@ bool Policy::AllowsAnnotation(std::string_view key, std::string_view value) cons
 }
 
 std::string Policy::DescribeHosts() const {
-  std::string text = zone_.empty() ? "the host that follows from the workload's name" : zone_ + " and hosts below it";
+  std::string text = zone_.empty() ? "the host derived from the workload's name" : zone_ + " and hosts below it";
   if (!hosts_.empty() || !of_namespace_.hosts.empty()) text += ", and what the operator's patterns allow";
   for (const std::string& bad : of_namespace_.bad)
     text += "; annotation " + std::string(kAllowHostsAnnotation) + " of the namespace: " + bad;

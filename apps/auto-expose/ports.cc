@@ -134,7 +134,7 @@ Result<kube::List<ServicePort>> ParsePorts(std::string_view text, const std::vec
     Result<ServicePort> port = ParsePort(part, declared);
     if (!port) return port.error();
     for (const ServicePort& other : ports) {
-      if (other.port == port->port && other.protocol == port->protocol) return Bad(part, "this port is there twice");
+      if (other.port == port->port && other.protocol == port->protocol) return Bad(part, "this port is listed twice");
     }
     ports.push_back(std::move(*port));
     start = end + 1;

@@ -166,7 +166,7 @@ int RunPlan(const std::vector<std::string>& files, const Settings& settings, con
   for (const std::string& file : files) {
     if (Result<void> read = ReadManifests(file, io.in, manifests); !read) return Fail(io, read.error().ToString(), 1);
   }
-  if (manifests.workloads.empty()) return Fail(io, "plan: no Deployment, StatefulSet or DaemonSet there", 1);
+  if (manifests.workloads.empty()) return Fail(io, "plan: no Deployment, StatefulSet or DaemonSet in the files", 1);
   return PrintPlans(manifests, settings, io) == 0 ? 0 : 1;
 }
 

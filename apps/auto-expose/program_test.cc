@@ -157,7 +157,7 @@ TEST(AutoExposeProgram, HelpNamesEveryFlag) {
                            "--allow-cluster-issuers",
                            "--allow-tls-secrets",
                            "which workloads:",
-                           "what annotations of workloads may ask for"}) {
+                           "what annotations of workloads may request"}) {
     EXPECT_THAT(help.out, HasSubstr(flag));
   }
   EXPECT_THAT(Program({"version"}).out, StartsWith("auto-expose "));

@@ -47,7 +47,7 @@ Result<Evidence> ReadEvidence(const kube::Context& ctx, const kube::Client& clie
     const kube::Error& error = items.error();
     if (error.kind() != kube::ErrorKind::kDecode && !kube::IsTransportError(error, kube::transport_reason::kTooLarge)) return error;
     kube::Logger("auto-expose")
-        .Warn("The managedFields of an object cannot be read: it counts as edited",
+        .Warn("The managedFields of an object cannot be read: treating it as edited",
               {{"resource", seed.gvr.resource.str()}, {"key", seed.key.ToString()}, {"err", error.ToString()}});
     return Evidence::kEdited;
   }

@@ -29,7 +29,8 @@ Check NameTemplate(Result<void> (*validate)(std::string_view)) {
     for (const std::string_view place : {"{name}", "{namespace}", "{domain}"}) {
       for (std::size_t at = 0; (at = filled.find(place)) != std::string::npos;) filled.replace(at, place.size(), "a");
     }
-    if (filled.find_first_of("{}") != std::string::npos) return Invalid("it may have {name}, {namespace} and {domain}" + Not(value));
+    if (filled.find_first_of("{}") != std::string::npos)
+      return Invalid("expected no braces except {name}, {namespace} and {domain}" + Not(value));
     if (Result<void> valid = validate(filled); !value.empty() && !valid) return valid;
     return {};
   };
@@ -63,7 +64,7 @@ Result<void> SetKinds(Settings& s, const std::string& value) {
     } else if (kind == "daemonsets") {
       s.daemon_sets = true;
     } else {
-      return Invalid("\"" + kind + "\" is none of deployments, statefulsets, daemonsets");
+      return Invalid("\"" + kind + "\" is not one of deployments, statefulsets, daemonsets");
     }
   }
   if (!s.deployments && !s.stateful_sets && !s.daemon_sets) return Invalid("at least one of deployments, statefulsets, daemonsets");
@@ -91,7 +92,7 @@ Result<void> SetGateway(Settings& settings, const std::string& value) {
 
 Result<void> AddIngressAnnotation(Settings& settings, const std::string& value) {
   const std::size_t equals = value.find('=');
-  if (equals == std::string::npos) return Invalid("has to be KEY=VALUE" + Not(value));
+  if (equals == std::string::npos) return Invalid("expected KEY=VALUE" + Not(value));
   const std::string key = value.substr(0, equals);
   if (Result<void> valid = kube::ValidateLabelKey(key); !valid) return valid.error();
   settings.ingress_annotations.Set(key, value.substr(equals + 1));
@@ -105,7 +106,7 @@ Check NamesTo(std::vector<std::string>& to, std::vector<std::string> known = {})
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                std::string_view("-._/*{}").find(c) != std::string_view::npos;
       };
-      if (!std::all_of(name.begin(), name.end(), usual)) return Invalid("\"" + name + "\" is no name; '*' stands for any text");
+      if (!std::all_of(name.begin(), name.end(), usual)) return Invalid("\"" + name + "\" is not a name; '*' matches any text");
       if (!known.empty() && std::find(known.begin(), known.end(), name) == known.end())
         return Invalid("allowed are NodePort, LoadBalancer" + Not(name));
       to.push_back(std::move(name));
@@ -135,7 +136,7 @@ Result<void> ValidResync(const std::string& value) {
 }
 
 Result<void> ValidPath(std::string_view path) {
-  if (!path.empty() && path.front() != '/') return Invalid("has to start with '/'");
+  if (!path.empty() && path.front() != '/') return Invalid("must start with '/'");
   return {};
 }
 
@@ -151,22 +152,22 @@ void AddFlags(kube::ManagerFlags& flags, ProgramFlags& to) {
   };
 
   flags.Group("which workloads");
-  call("kinds", &SetKinds, "LIST", "what is exposed: deployments, statefulsets, daemonsets (default deployments)");
+  call("kinds", &SetKinds, "LIST", "workloads to expose: deployments, statefulsets, daemonsets (default deployments)");
   flags.Add("opt-in", &settings.opt_in, "expose only what has the annotation auto-expose.kubexx.dev/expose: \"true\"");
   flags
       .Call(
           "namespaces", [&](const std::string& value) { return SetNamespaces(settings.namespaces, value); },
-          "only workloads of these namespaces (default: all)")
+          "only workloads in these namespaces (default: all)")
       .Value("LIST");
   flags
       .Call(
           "exclude-namespaces", [&](const std::string& value) { return SetNamespaces(settings.excluded_namespaces, value); },
-          "leave these out as well; kube-system and the program's own always are")
+          "also exclude these; kube-system and the program's own are always excluded")
       .Value("LIST");
   flags
       .Add(
           "selector", &settings.selector, [](const std::string& value) { return kube::Selector::Parse(value); },
-          "only workloads with such labels: tier=web,team!=infra")
+          "only workloads with these labels: tier=web,team!=infra")
       .Value("LABELS");
 
   flags.Group("how they are exposed");
@@ -174,14 +175,14 @@ void AddFlags(kube::ManagerFlags& flags, ProgramFlags& to) {
       .OneOf({"ClusterIP", "NodePort", "LoadBalancer"})
       .Value("TYPE");
   flags.Add("ingress", &settings.exposure, &ReadExposure, "none, ingress, or gateway for an HTTPRoute").Value("HOW").Default("ingress");
-  flags.Add("ingress-class", &settings.ingress_class, "of the Ingresses (default: the cluster's)")
+  flags.Add("ingress-class", &settings.ingress_class, "class of the Ingresses (default: the cluster's)")
       .Value("NAME")
       .Check(NameTemplate(kube::ValidateDnsSubdomain));
-  flags.Add("domain", &settings.domain, "of the hosts; without it there are paths /NAMESPACE/NAME instead")
+  flags.Add("domain", &settings.domain, "domain of the hosts; if empty, workloads get paths /NAMESPACE/NAME instead")
       .Value("NAME")
       .Check(ValidDomain);
-  flags.Add("host", &settings.host, "of the hosts").Value("TEMPLATE").Check(NameTemplate(kube::ValidateDnsSubdomain));
-  flags.Add("path", &settings.path, "of the paths (default /; without a host of its own /{namespace}/{name})")
+  flags.Add("host", &settings.host, "host of each workload").Value("TEMPLATE").Check(NameTemplate(kube::ValidateDnsSubdomain));
+  flags.Add("path", &settings.path, "path of each workload (default /, or /{namespace}/{name} without a host of its own)")
       .Value("TEMPLATE")
       .Check(NameTemplate(ValidPath));
   flags.Add("path-type", &settings.path_type, "Prefix, Exact or ImplementationSpecific")
@@ -190,15 +191,15 @@ void AddFlags(kube::ManagerFlags& flags, ProgramFlags& to) {
   flags.Add("tls-secret", &settings.tls_secret, "name of the certificate's secret, in each workload's namespace")
       .Value("TEMPLATE")
       .Check(NameTemplate(kube::ValidateDnsSubdomain));
-  flags.Add("cluster-issuer", &settings.cluster_issuer, "ask cert-manager for certificates, from this ClusterIssuer").Value("NAME");
-  flags.Add("issuer", &settings.issuer, "likewise, from this Issuer in the workload's namespace").Value("NAME");
-  call("ingress-annotation", &AddIngressAnnotation, "KEY=VALUE", "of every Ingress; may come several times");
-  call("gateway", &SetGateway, "[NAMESPACE/]NAME", "that HTTPRoutes belong to, with --ingress=gateway");
+  flags.Add("cluster-issuer", &settings.cluster_issuer, "request certificates from cert-manager, with this ClusterIssuer").Value("NAME");
+  flags.Add("issuer", &settings.issuer, "request certificates with this Issuer in the workload's namespace").Value("NAME");
+  call("ingress-annotation", &AddIngressAnnotation, "KEY=VALUE", "annotation of every Ingress; may be repeated");
+  call("gateway", &SetGateway, "[NAMESPACE/]NAME", "Gateway of the HTTPRoutes, with --ingress=gateway");
 
-  flags.Group("what annotations of workloads may ask for (nothing of this, unless allowed here)");
+  flags.Group("what annotations of workloads may request (by default nothing of this)");
   Allowed& allowed = settings.allowed;
   call("allow-hosts", &AllowHosts, "LIST",
-       "hosts beside those below {namespace}.{domain}: shop.example.com, *.example.com, **.example.com (with wildcard hosts)");
+       "hosts in addition to those below {namespace}.{domain}: shop.example.com, *.example.com, **.example.com (with wildcard hosts)");
   flags.Add("allow-namespace-hosts", &allowed.hosts_of_namespaces,
             "let the annotation auto-expose.kubexx.dev/allow-hosts of a Namespace add hosts for it");
   flags.Call("allow-ingress-annotations", NamesTo(allowed.ingress_annotations), "keys of ingress-annotations; their values are not checked")
@@ -210,8 +211,8 @@ void AddFlags(kube::ManagerFlags& flags, ProgramFlags& to) {
   flags.Call("allow-tls-secrets", NamesTo(allowed.tls_secrets), "names of tls-secret; may have {name} and {namespace}").Value("LIST");
 
   flags.Group("the program");
-  flags.Add("workers", &to.workers, "workloads that are worked on at once").Range(1, 1000);
-  flags.Add("resync", &to.resync, "look at every workload again after this time; 0 for never").Default("10h").Check(ValidResync);
+  flags.Add("workers", &to.workers, "workloads reconciled concurrently").Range(1, 1000);
+  flags.Add("resync", &to.resync, "reconcile every workload again after this time; 0 means never").Default("10h").Check(ValidResync);
   flags.Add("dry-run", &to.dry_run, "change nothing; print what would be done");
   flags.Add("filename", &to.files, "a manifest for plan; may be repeated").Letter('f').Value("FILE").Whole();
   flags.Arguments("[plan]", &to.command);
@@ -226,7 +227,7 @@ Result<void> ParseFlags(kube::ManagerFlags& manager, const std::vector<std::stri
   if (parsed.settings.exposure == Exposure::kGateway && parsed.settings.gateway.empty())
     return kube::UsageError("--ingress=gateway needs --gateway: the Gateway that routes belong to");
   if (!parsed.settings.issuer.empty() && !parsed.settings.cluster_issuer.empty())
-    return kube::UsageError("--issuer and --cluster-issuer: one of them");
+    return kube::UsageError("--issuer and --cluster-issuer: set only one of them");
   const bool plan = !parsed.command.empty();
   if (plan && parsed.command.front() != "plan") return kube::UsageError("unknown command \"" + parsed.command.front() + "\"");
   if (plan && parsed.files.empty()) return kube::UsageError("plan: -f FILE is missing");

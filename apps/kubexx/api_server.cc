@@ -85,26 +85,26 @@ class ApiServerCommand final : public Command {
                 "An API server in memory, on 127.0.0.1, ready in milliseconds: for tests, demos and trying things out.\n"
                 "It keeps no objects, every authenticated user may do everything, and pods do not run.\n"
                 "The objects of the manifests FILE are created first, in their order. One line says when it is ready;\n"
-                "Ctrl-C and SIGTERM end it.\n"
+                "Ctrl-C and SIGTERM stop it.\n"
                 "For a real control plane see `kubexx control-plane`.",
             .examples =
                 "  kubexx apiserver --kubeconfig-out dev.kubeconfig examples/manifests/namespace.yaml examples/manifests/web.yaml\n"
                 "  KUBECONFIG=dev.kubeconfig kubectl get deployments -n shop"};
   }
   void AddFlags(FlagSet& flags) override {
-    flags.Add("kubeconfig-out", &kubeconfig_out_, "where the administrator's kubeconfig goes").Value("FILE");
+    flags.Add("kubeconfig-out", &kubeconfig_out_, "file to write the administrator's kubeconfig to").Value("FILE");
     flags
         .Add("data-dir", &options_.data_dir,
-             "keep port, certificates and token here: the next start has the same\nkubeconfig, and no objects")
+             "keep port, certificates and token here, so that the next start has the same\nkubeconfig; objects are not kept")
         .Value("DIR");
     flags.Add("port", &options_.port, "port to listen on (default: that of the data folder, or a free one)").Range(0, 65535);
-    flags.Add("http", &options_.http, "plain HTTP without certificates; everybody on this machine is administrator");
+    flags.Add("http", &options_.http, "plain HTTP without certificates; every user of this machine is administrator");
     flags.Add("tls-min-version", &options_.tls.min_version, "VersionTLS12 or VersionTLS13")
         .Value("VERSION")
         .Check([](const std::string& version) { return serve::CheckTlsVersion(version); });
     flags
         .Add("tls-cipher-suites", &options_.tls.cipher_suites, &serve::ParseCipherSuites,
-             "with commas, under Kubernetes' names (default: those that are safe)")
+             "comma-separated, by Kubernetes' names (default: the secure ones)")
         .Value("NAMES");
     flags.Add("load", &load_, "a manifest, like FILE; may be repeated").Value("FILE").Whole();
     flags.Add("all-versions", &options_.all_versions, "serve alpha and beta versions too");

@@ -47,7 +47,7 @@ TEST(ProgramTest, ExplainsUsageErrors) {
   EXPECT_EQ(unknown.code, ExitCode::kUsage);
   EXPECT_EQ(unknown.err, "kubexx: unknown command \"convrt\" (did you mean convert?)\nTry 'kubexx --help'.\n");
   EXPECT_EQ(Kubexx({"help", "nothing"}).code, ExitCode::kUsage);
-  EXPECT_THAT(Kubexx({"--strict", "convert"}).err, HasSubstr("flags stand behind the command"));
+  EXPECT_THAT(Kubexx({"--strict", "convert"}).err, HasSubstr("flags follow the command"));
   EXPECT_THAT(Kubexx({"convert"}).err, HasSubstr("missing argument: FILE"));
   EXPECT_THAT(Kubexx({"convert", "a", "b"}).err, HasSubstr("unexpected argument \"b\""));
   EXPECT_THAT(Kubexx({"convert", "--strcit", "a"}).err, HasSubstr("did you mean --strict?"));

@@ -17,7 +17,7 @@ class ControlPlaneCommand final : public Command {
     return {.name = "control-plane",
             .summary = "Runs a real Kubernetes control plane on this machine until Ctrl-C",
             .description =
-                "Starts etcd and kube-apiserver on free ports of 127.0.0.1, with certificates of their own and RBAC on.\n"
+                "Starts etcd and kube-apiserver on free ports of 127.0.0.1, with their own certificates and RBAC enabled.\n"
                 "There are no nodes: pods are accepted and never run. The programs come from `make control-plane`\n"
                 "or from the folder that KUBEBUILDER_ASSETS names.",
             .examples =
@@ -28,13 +28,12 @@ class ControlPlaneCommand final : public Command {
   void AddFlags(FlagSet& flags) override {
     flags
         .Add("kubeconfig-out", &kubeconfig_out_,
-             "where the administrator's kubeconfig goes\n(default: admin.kubeconfig in the data folder)")
+             "file to write the administrator's kubeconfig to\n(default: admin.kubeconfig in the data folder)")
         .Value("FILE");
     flags.Add("version", &options_.version, "newest, oldest or v1.X.Y").Value("V");
     flags.Add("controller-manager", &options_.controller_manager,
               "run kube-controller-manager too: garbage collection,\nnamespace deletion, service accounts, workloads");
-    flags.Add("data-dir", &options_.data_dir, "keep the cluster's data here and take it up again\n(default: a temporary folder)")
-        .Value("DIR");
+    flags.Add("data-dir", &options_.data_dir, "keep the cluster's data here and reuse it\n(default: a temporary folder)").Value("DIR");
   }
 
   ExitCode Run(const std::vector<std::string>& /*args*/, Streams& io) override {
@@ -56,7 +55,7 @@ class ControlPlaneCommand final : public Command {
     io.out << "Kubernetes " << (*plane)->version() << " is ready at " << (*plane)->url() << '\n';
     if (!kubeconfig_out_.empty()) io.out << "  export KUBECONFIG=" << kubeconfig_out_ << '\n';
     io.out << "  kubectl get namespaces\n";
-    if (!(*plane)->existing()) io.out << "Logs are in " << (*plane)->directory() << "/logs. Ctrl-C ends it.\n";
+    if (!(*plane)->existing()) io.out << "Logs are in " << (*plane)->directory() << "/logs. Ctrl-C stops it.\n";
     io.out.flush();
     return Watch(ctx, **plane, io);
   }
@@ -72,7 +71,7 @@ class ControlPlaneCommand final : public Command {
     while (ctx.SleepFor(std::chrono::milliseconds(500))) {
       for (Part part : parts) {
         if (plane.running(part)) continue;
-        io.err << "kubexx control-plane: " << ToString(part) << " ended by itself\n" << plane.Log(part, 20);
+        io.err << "kubexx control-plane: " << ToString(part) << " exited unexpectedly\n" << plane.Log(part, 20);
         return ExitCode::kFailure;
       }
     }

@@ -26,17 +26,17 @@ constexpr std::size_t kMostBytes = kMaxYamlBytes;
 constexpr std::string_view kDescription =
     "Reads the Kubernetes objects in FILE (- is standard input), checks them against the built-in kinds and writes\n"
     "them in another encoding. The encoding of the input is detected: JSON (also several objects one after the\n"
-    "other), YAML (also several documents), or protobuf as servers and etcd have it.\n"
+    "other), YAML (also several documents), or protobuf in the format of API servers and etcd.\n"
     "\n"
     "Fields that the built-in kinds do not know are kept. Objects of other kinds, such as custom resources, pass\n"
-    "through as they are; they have no protobuf form. The items of a v1 List are converted as what they are.\n"
+    "through as they are; they have no protobuf form. The items of a v1 List are converted as objects of their own kinds.\n"
     "\n"
     "Several objects are written one after the other: as YAML with --- between them, as JSON each on lines of its\n"
     "own. Protobuf holds one object. Nothing is written unless all objects can be read and written. A file that gets\n"
     "a Secret is readable by its owner only, and is not written through a symbolic link.\n"
     "\n"
     "With --diff nothing is converted: the objects in FILE and in OTHER are matched by kind, namespace and name,\n"
-    "and what is different is shown. The exit code is 1 where there are differences.";
+    "and their differences are shown. The exit code is 1 if there are any.";
 
 constexpr std::string_view kExamples =
     "  kubexx convert -o json deployment.yaml\n"
@@ -59,7 +59,7 @@ class ConvertCommand final : public Command {
     flags.Add("out", &out_file_, "write to FILE instead of standard output").Value("FILE");
     flags.Add("compact", &compact_, "JSON without line feeds and indentation, one object a line").Letter('c');
     flags.Add("strict", &strict_, "refuse unknown and duplicate fields, and list all of them");
-    flags.Add("diff", &other_, "show what is different in OTHER instead of converting").Value("OTHER");
+    flags.Add("diff", &other_, "show the differences to OTHER instead of converting").Value("OTHER");
     flags.Add("force", &force_, "write protobuf even to a terminal");
   }
 
@@ -112,7 +112,7 @@ class ConvertCommand final : public Command {
     while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || in.gcount() > 0) {
       bytes.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
       if (bytes.size() > kMostBytes) {
-        return Error::Invalid("larger than " + std::to_string(kMostBytes >> 20) + " MiB, which is the most that convert takes");
+        return Error::Invalid("larger than " + std::to_string(kMostBytes >> 20) + " MiB, the limit of convert");
       }
     }
     if (in.bad()) return Error::Invalid("cannot be read");
@@ -200,7 +200,7 @@ class ConvertCommand final : public Command {
       return ExitCode::kOk;
     }
     if (format_ == "protobuf" && io.out_is_terminal && !force_) {
-      return Fail(io, "protobuf is not for a terminal: redirect it, name a file with --out, or insist with --force");
+      return Fail(io, "protobuf is not printed to a terminal: redirect it, name a file with --out, or pass --force");
     }
     io.out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return ExitCode::kOk;

@@ -97,7 +97,7 @@ TEST(ConvertTest, PbIsProtobuf) {
   ASSERT_EQ(protobuf.code, ExitCode::kOk) << protobuf.err;
   EXPECT_EQ(protobuf.out, Convert({"-o", "protobuf", "-"}, kText).out);
   // All that holds for protobuf holds for pb.
-  EXPECT_THAT(Convert({"-o", "pb", "-"}, kText, true).err, HasSubstr("protobuf is not for a terminal"));
+  EXPECT_THAT(Convert({"-o", "pb", "-"}, kText, true).err, HasSubstr("protobuf is not printed to a terminal"));
   EXPECT_THAT(Convert({"-o", "pb", "-"}, std::string(kText) + "---\n" + kText).err,
               HasSubstr("protobuf holds one object, the input has 2"));
   EXPECT_THAT(Convert({"-o", "pb", "-"}, kCart).err, HasSubstr("it has no protobuf form"));
@@ -138,7 +138,7 @@ TEST(ConvertTest, SaysWhyBytesAreNoObjects) {
   EXPECT_THAT(Convert({"-"}, "a: [").err, HasSubstr("standard input: line 2, column 1: did not find expected node content"));
   EXPECT_THAT(Convert({"-"}, "a: 1").err, HasSubstr("the object has no kind"));
   EXPECT_THAT(Convert({"-"}, "kind: Pod").err, HasSubstr("the object has no apiVersion"));
-  EXPECT_THAT(Convert({"-"}, "- a").err, HasSubstr("a Kubernetes object is needed, not a list"));
+  EXPECT_THAT(Convert({"-"}, "- a").err, HasSubstr("expected a Kubernetes object, got a list"));
   EXPECT_THAT(Convert({"-"}, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"").err, HasSubstr("standard input: "));
   EXPECT_THAT(Convert({"-"}, "apiVersion: a/b/c\nkind: X\n").err, HasSubstr("standard input: "));
   EXPECT_THAT(Convert({"-"}, std::string("k8s\0garbage", 11)).err, HasSubstr("standard input: "));
@@ -254,7 +254,7 @@ TEST(ConvertTest, KeepsProtobufOffTheTerminal) {
   constexpr const char* kText = "apiVersion: v1\nkind: ConfigMap\n";
   Ran refused = Convert({"-o", "protobuf", "-"}, kText, true);
   EXPECT_EQ(refused.code, ExitCode::kFailure);
-  EXPECT_THAT(refused.err, HasSubstr("protobuf is not for a terminal"));
+  EXPECT_THAT(refused.err, HasSubstr("protobuf is not printed to a terminal"));
   EXPECT_THAT(refused.out, IsEmpty());
   EXPECT_EQ(Convert({"-o", "protobuf", "--force", "-"}, kText, true).code, ExitCode::kOk);
   EXPECT_EQ(Convert({"-o", "json", "-"}, kText, true).code, ExitCode::kOk);

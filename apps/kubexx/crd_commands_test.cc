@@ -240,7 +240,7 @@ TEST_F(CrdCommandsTest, MigrateMisuse) {
   EXPECT_THAT(Kubexx({"migrate", "storage", "--kubeconfig", kubeconfig_, "--continue", junk, "none.a.com"}).err,
               HasSubstr("does not hold the progress of a migration"));
   EXPECT_THAT(Kubexx({"migrate", "storage", "--kubeconfig", kubeconfig_, "--dry-run", "--continue", junk, "none.a.com"}).err,
-              HasSubstr("--dry-run makes no progress"));
+              HasSubstr("--dry-run and --continue cannot be combined"));
   EXPECT_EQ(Kubexx({"migrate", "storage", "--kubeconfig", dir_->path() + "/none", "x"}).code, ExitCode::kFailure);
 }
 

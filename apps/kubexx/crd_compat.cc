@@ -27,7 +27,7 @@ class CrdCompatCommand final : public Command {
   CommandInfo info() const override {
     return {.name = "crd compat",
             .arguments = "OLD NEW",
-            .summary = "Says what a new CustomResourceDefinition breaks",
+            .summary = "Shows what a new CustomResourceDefinition breaks",
             .description = kDescription,
             .examples =
                 "  kubexx crd compat cluster:networks.samplecrd.k8s.io config/crd\n"
@@ -35,7 +35,7 @@ class CrdCompatCommand final : public Command {
   }
   void AddFlags(FlagSet& flags) override {
     flags.Add("output", &output_, "what to print").Letter('o').OneOf({"text", "json"});
-    flags.Add("quiet", &quiet_, "leave harmless findings out").Letter('q');
+    flags.Add("quiet", &quiet_, "omit harmless findings").Letter('q');
     ConfigFlags::AddTo(flags, cluster_);
   }
   ExitCode Run(const std::vector<std::string>& args, Streams& io) override {

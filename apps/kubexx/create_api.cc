@@ -40,10 +40,10 @@ class CreateApiCommand final : public Command {
     flags.Add("plural", &options_.plural, "the plural in lower case").Value("NAME").Default("by the rules of English");
     flags.Add("cluster-scoped", &cluster_scoped_, "objects belong to no namespace");
     flags.Add("namespaced", &options_.namespaced, "objects belong to namespaces");
-    flags.Add("resource", &options_.resource, "make types; false for a kind that exists");
+    flags.Add("resource", &options_.resource, "create types; false for an existing kind");
     flags.Add("controller", &options_.controller, "make a controller");
     flags.Add("no-controller", &no_controller_, "make none");
-    flags.Add("controller-name", &options_.controller_name, "the controller's name; another one makes another controller of the kind")
+    flags.Add("controller-name", &options_.controller_name, "name of the controller; a new name adds another controller for the kind")
         .Value("NAME")
         .Default("that of the kind");
     target_.AddFlags(flags);

@@ -41,7 +41,7 @@ class CreateWebhookCommand final : public Command {
     flags.Add("validation", &options_.validation, "refuses objects").Alias("programmatic-validation");
     flags.Add("conversion", &options_.conversion, "converts objects between versions");
     flags.Add("spoke", &options_.spokes, "with --conversion: a version to convert; may be repeated").Value("VERSION").Default("all");
-    flags.Add("plural", &options_.plural, "accepted if it is what the kind has").Value("NAME");
+    flags.Add("plural", &options_.plural, "must be the kind's plural").Value("NAME");
     flags.Add("defaulting-path", &options_.defaulting_path, "where the API server calls --defaulting").Value("PATH").Default("/mutate-...");
     flags.Add("validation-path", &options_.validation_path, "where it calls --validation").Value("PATH").Default("/validate-...");
     target_.AddFlags(flags);

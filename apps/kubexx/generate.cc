@@ -16,19 +16,18 @@ constexpr std::string_view kDescription =
     "  MANIFESTS/crd/<group>_<plural>.yaml  a CustomResourceDefinition for each kind, with the conversion of the program\n"
     "  MANIFESTS/rbac/role.yaml             the roles of +kubebuilder:rbac markers and of the program\n"
     "  MANIFESTS/webhook/manifests.yaml     the webhook configurations of markers and of the program\n"
-    "  SAMPLES/<group>_<version>_<kind>.yaml  an object to start from, written once: existing ones stay as they are\n"
+    "  SAMPLES/<group>_<version>_<kind>.yaml  a sample object, written once: existing files are kept\n"
     "  DOCS/<group>_<version>.md            a reference page of the kinds and their fields\n"
     "\n"
     "A kind is a struct with a member `kube::meta::v1::ObjectMeta metadata{};`. The same kind in several headers with\n"
-    "different versions becomes one CustomResourceDefinition. Headers that are included are read as well, for the types\n"
-    "that they declare, if they lie beside the header or below a folder of --include.\n"
+    "different versions becomes one CustomResourceDefinition. Included headers are also read, for the types that they\n"
+    "declare, if they are next to the header or below a folder of --include.\n"
     "\n"
-    "A program of kubexx knows what it needs: --program runs it with --print-manifests, which needs no cluster, and\n"
-    "merges what it prints with the markers. --sources searches C++ of any kind, and what it includes, for +kubebuilder:rbac\n"
-    "and +kubebuilder:webhook markers.\n"
+    "--program runs a kubexx program with --print-manifests, which needs no cluster, and merges its output with the\n"
+    "markers. --sources searches C++ of any kind, and what it includes, for +kubebuilder:rbac and +kubebuilder:webhook markers.\n"
     "\n"
-    "Nothing is written if anything is wrong; each error names file, line and column, and what to write instead. Files\n"
-    "whose content stays the same are not touched. With --check nothing is written: the exit code is 1 if a file is stale.";
+    "If there is any error, nothing is written; each error names file, line and column, and what to write instead. Files\n"
+    "whose content stays the same are not touched. With --check nothing is written, and the exit code is 1 if a file is stale.";
 
 constexpr std::string_view kExamples =
     "  kubexx generate --headers api/v1/network_types.h --tables build/gen --manifests config\n"
@@ -49,7 +48,7 @@ class GenerateCommand final : public Command {
 
   void AddFlags(FlagSet& flags) override {
     flags.Add("headers", &options_.headers, "headers with types, or folders of them; may be repeated").Value("FILE");
-    flags.Add("include", &options_.includes, "a folder that #include searches, and that names of headers are relative to")
+    flags.Add("include", &options_.includes, "a folder to search for #include; names of headers are relative to it")
         .Value("DIR")
         .Letter('I');
     flags.Add("tables", &options_.tables, "folder for the field tables").Value("DIR");
@@ -62,11 +61,11 @@ class GenerateCommand final : public Command {
         .Value("FLAG")
         .Whole();
     flags.Add("role-name", &options_.role_name, "name of the roles").Value("NAME").Default(options_.role_name);
-    flags.Add("crds-only", &options_.crds_only, "of the manifests, write only CustomResourceDefinitions");
+    flags.Add("crds-only", &options_.crds_only, "write no manifests except CustomResourceDefinitions");
     flags.Add("samples", &options_.samples, "folder for a sample object of each kind and version; existing ones are checked only")
         .Value("DIR");
     flags.Add("docs", &options_.docs, "folder for a reference page of each group and version, in Markdown").Value("DIR");
-    flags.Add("all-tables", &options_.all_tables, "a table file also for a header without structs, as build systems expect");
+    flags.Add("all-tables", &options_.all_tables, "write a table file also for a header without structs, as build systems expect");
     flags.Add("depfile", &depfile_, "write the headers that were read as a rule of make, for FILE without its .d").Value("FILE.d");
     flags.Add("check", &check_, "write nothing; fail if a file is stale");
     flags.Add("lenient", &options_.lenient, "unknown markers are warnings");
@@ -76,25 +75,25 @@ class GenerateCommand final : public Command {
               "ObjectMeta inside of a spec keeps its names, labels and annotations");
     flags.Add("max-description", &max_description_, "bytes of a description, cut at a sentence; 0 leaves them out").Value("N");
     flags.Add("header-file", &header_file_, "text at the top of each manifest, such as a licence").Value("FILE");
-    flags.Add("year", &year_, "what stands for the word YEAR in the text of --header-file").Value("YEAR");
+    flags.Add("year", &year_, "replacement for the word YEAR in the text of --header-file").Value("YEAR");
   }
 
   ExitCode Run(const std::vector<std::string>&, Streams& io) override {
     if (options_.headers.empty() && options_.sources.empty() && program_.empty())
-      return Usage(io, "--headers is missing: which headers have the types?");
+      return Usage(io, "--headers is missing: name the headers with the types");
     if (options_.tables.empty() && options_.manifests.empty() && options_.samples.empty() && options_.docs.empty())
-      return Usage(io, "pass --tables, --manifests, --samples or --docs: where to write to?");
+      return Usage(io, "no output: pass --tables, --manifests, --samples or --docs");
     if (!depfile_.empty() && !depfile_.ends_with(".d"))
       return Usage(io, "--depfile: expected a name that ends in .d, got \"" + depfile_ + "\"");
-    if (!depfile_.empty() && check_) return Usage(io, "--depfile and --check do not go together: --check writes nothing");
+    if (!depfile_.empty() && check_) return Usage(io, "--depfile and --check cannot be combined: --check writes nothing");
     if (!ReadVersion()) return Usage(io, "--min-kubernetes: expected 1.NN, got \"" + min_kubernetes_ + "\"");
     if (!program_.empty() && (options_.manifests.empty() || options_.crds_only))
       return Usage(io, "--program is for roles and webhook configurations: pass --manifests, and not --crds-only");
     if (!program_arguments_.empty() && program_.empty()) return Usage(io, "--program-argument without --program");
     if (options_.role_name.empty() || options_.role_name.find_first_of("/%") != std::string::npos)
-      return Usage(io, "--role-name: \"" + options_.role_name + "\" is no name of a role");
+      return Usage(io, "--role-name: \"" + options_.role_name + "\" is not the name of a role");
     if (max_description_ && *max_description_ < 0) return Usage(io, "--max-description: expected 0 or more bytes");
-    if (!year_.empty() && header_file_.empty()) return Usage(io, "--year is for the text of --header-file, which is missing");
+    if (!year_.empty() && header_file_.empty()) return Usage(io, "--year needs --header-file, whose text it changes");
     if (year_.find_first_of("\r\n") != std::string::npos) return Usage(io, "--year: expected one line");
     options_.crd.schema.max_description = max_description_;
     if (!header_file_.empty() && !ReadHeaderFile()) {

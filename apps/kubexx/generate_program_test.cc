@@ -68,7 +68,7 @@ TEST_F(GenerateProgramTest, ExplainsWrongFlags) {
               HasSubstr("--program is for roles and webhook configurations"));
   EXPECT_THAT(refused({"--program", "p", "--manifests", "m", "--crds-only"}), HasSubstr("and not --crds-only"));
   EXPECT_THAT(refused({"--headers", "h", "--manifests", "m", "--program-argument=-x"}), HasSubstr("--program-argument without --program"));
-  EXPECT_THAT(refused({"--headers", "h", "--manifests", "m", "--role-name="}), HasSubstr("--role-name: \"\" is no name of a role"));
+  EXPECT_THAT(refused({"--headers", "h", "--manifests", "m", "--role-name="}), HasSubstr("--role-name: \"\" is not the name of a role"));
 }
 
 TEST_F(GenerateProgramTest, MergesWithMarkersOfSourcesAndTheirHeaders) {

@@ -66,10 +66,10 @@ TEST_F(GenerateCommandTest, ExplainsWrongFlags) {
   EXPECT_THAT(refused({"--headers", "h", "--tables", "t", "--depfile", "stamp"}),
               HasSubstr("--depfile: expected a name that ends in .d, got \"stamp\""));
   EXPECT_THAT(refused({"--headers", "h", "--tables", "t", "--depfile", "stamp.d", "--check"}),
-              HasSubstr("--depfile and --check do not go together"));
+              HasSubstr("--depfile and --check cannot be combined"));
   EXPECT_THAT(refused({"--headers", "h", "--tables", "t", "--min-kubernetes", "28"}),
               HasSubstr("--min-kubernetes: expected 1.NN, got \"28\""));
-  EXPECT_THAT(refused({"--headers", "h", "--tables", "t", "--year", "2026"}), HasSubstr("--year is for the text of --header-file"));
+  EXPECT_THAT(refused({"--headers", "h", "--tables", "t", "--year", "2026"}), HasSubstr("--year needs --header-file"));
   EXPECT_THAT(refused({"--headers", "h", "--tables", "t", "--header-file", "f", "--year", "20\n26"}),
               HasSubstr("--year: expected one line"));
   EXPECT_THAT(refused({"--headers", "h", "--tables", "t", "--max-description", "-1"}), HasSubstr("--max-description: expected 0 or more"));

@@ -19,28 +19,29 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDescription =
-    "Writes C++ headers with kubebuilder's markers for kinds that others have defined:\n"
+    "Writes C++ headers with kubebuilder's markers for kinds that exist already:\n"
     "\n"
     "  OUT/<version>/<kind>_types.h     the structs of a kind in one version\n"
     "  OUT/<version>/common_types.h     structs that several of these kinds need\n"
     "\n"
-    "With kinds of several groups, the group's name comes before the version. The headers are yours from then on: existing\n"
-    "files are not overwritten without --force. `kubexx generate` makes field tables of them, and the same definitions.\n"
+    "With kinds of several groups, the group's name comes before the version. The headers are yours: existing files are not\n"
+    "overwritten without --force. `kubexx generate` generates their field tables, and the same definitions.\n"
     "\n"
     "--from-crd takes files, folders of *.yaml, *.yml and *.json, and standard input (-); objects of other kinds in them are\n"
-    "skipped. --from-openapi takes OpenAPI documents, version 2 or 3, such as `kubectl get --raw /openapi/v3/apis/GROUP/VERSION`\n"
-    "prints, and --kind says which kinds to take: Network, or samplecrd.k8s.io/v1/Network where there are several.\n"
+    "skipped. --from-openapi takes OpenAPI documents, version 2 or 3, such as the output of\n"
+    "`kubectl get --raw /openapi/v3/apis/GROUP/VERSION`; --kind selects the kinds: Network, or samplecrd.k8s.io/v1/Network if\n"
+    "there are several.\n"
     "--from-cluster reads definitions by their names in the cluster: networks.samplecrd.k8s.io.\n"
     "\n"
     "--from-go takes a folder with a Go package, and writes OUT/<group>/<version>/types.h for it and for each package whose\n"
     "structs it uses. Imports are looked up in the module and its vendor folder, then by `go list` if Go is installed; --import\n"
     "names the folder of a package, and of those below it.\n"
     "\n"
-    "Schemas that are those of structs of kubexx use them (kube::meta::v1::Condition). With --builtins subset a part of the\n"
-    "fields is enough, so that types of older releases are recognised; the definitions that `kubexx generate` makes have all\n"
-    "of them then. With --builtins never every struct is written out, with its descriptions.\n"
+    "A schema that equals that of a struct of kubexx uses the struct (kube::meta::v1::Condition). With --builtins subset, part\n"
+    "of its fields is enough, so that types of older releases are recognised; the definitions of `kubexx generate` then have\n"
+    "all fields. With --builtins never, every struct is written out with its descriptions.\n"
     "\n"
-    "Headers of definitions are read again, and warnings name each path at which the definition that they make is another one.";
+    "Headers of definitions are checked: warnings name each path at which their definition would differ from the original.";
 
 class GenerateTypesCommand final : public Command {
  public:
@@ -78,18 +79,17 @@ class GenerateTypesCommand final : public Command {
 
   ExitCode Run(const std::vector<std::string>&, Streams& io) override {
     const bool definitions = !crds_.empty() || !openapi_.empty() || !names_.empty();
-    if (!definitions && go_folders_.empty())
-      return Usage(io, "pass --from-crd, --from-openapi, --from-cluster or --from-go: where are the types?");
+    if (!definitions && go_folders_.empty()) return Usage(io, "no input: pass --from-crd, --from-openapi, --from-cluster or --from-go");
     if (definitions && !go_folders_.empty())
-      return Usage(io, "--from-go does not go together with --from-crd, --from-openapi and --from-cluster");
+      return Usage(io, "--from-go cannot be combined with --from-crd, --from-openapi and --from-cluster");
     if (go_folders_.empty() && !imports_.empty()) return Usage(io, "--import is for --from-go");
     if (!go_folders_.empty() && (!options_.name_space.empty() || builtins_ != "equal"))
       return Usage(io, "--cpp-namespace and --builtins are not for --from-go");
-    if (out_.empty()) return Usage(io, "--out is missing: which folder are the headers for?");
-    if (!openapi_.empty() && kinds_.empty()) return Usage(io, "--from-openapi needs --kind: which of its kinds?");
+    if (out_.empty()) return Usage(io, "--out is missing: name the folder for the headers");
+    if (!openapi_.empty() && kinds_.empty()) return Usage(io, "--from-openapi needs --kind: name its kinds to read");
     if (openapi_.empty() && !kinds_.empty()) return Usage(io, "--kind is for --from-openapi");
     if (std::count(crds_.begin(), crds_.end(), "-") + std::count(openapi_.begin(), openapi_.end(), "-") > 1)
-      return Usage(io, "standard input (-) can be read once only");
+      return Usage(io, "standard input (-) can be read only once");
     if (builtins_ == "subset") {
       options_.builtins = generate::BuiltinUse::kSubset;
     } else if (builtins_ == "never") {
@@ -98,7 +98,7 @@ class GenerateTypesCommand final : public Command {
       return Usage(io, "--builtins: expected equal, subset or never, got \"" + builtins_ + "\"");
     }
     if (!options_.name_space.empty() && !generate::IsNamespaceName(options_.name_space))
-      return Usage(io, "--cpp-namespace: \"" + options_.name_space + "\" is no name of a namespace");
+      return Usage(io, "--cpp-namespace: \"" + options_.name_space + "\" is not the name of a namespace");
 
     if (!go_folders_.empty()) return RunGo(io);
 

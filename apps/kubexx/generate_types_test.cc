@@ -93,10 +93,10 @@ TEST_F(GenerateTypesTest, ExplainsWrongFlags) {
   EXPECT_THAT(refused({"--from-crd", "x"}), HasSubstr("--out is missing"));
   EXPECT_THAT(refused({"--from-openapi", "x", "--out", "y"}), HasSubstr("--from-openapi needs --kind"));
   EXPECT_THAT(refused({"--from-crd", "x", "--out", "y", "--kind", "K"}), HasSubstr("--kind is for --from-openapi"));
-  EXPECT_THAT(refused({"--from-crd", "-", "--from-openapi", "-", "--kind", "K", "--out", "y"}), HasSubstr("can be read once only"));
+  EXPECT_THAT(refused({"--from-crd", "-", "--from-openapi", "-", "--kind", "K", "--out", "y"}), HasSubstr("can be read only once"));
   EXPECT_THAT(refused({"--from-crd", "x", "--out", "y", "--builtins", "some"}), HasSubstr("expected equal, subset or never, got \"some\""));
   EXPECT_THAT(refused({"--from-crd", "x", "--out", "y", "--cpp-namespace", "a::class"}),
-              HasSubstr("\"a::class\" is no name of a namespace"));
+              HasSubstr("\"a::class\" is not the name of a namespace"));
 }
 
 TEST_F(GenerateTypesTest, ReadsGo) {
@@ -119,7 +119,7 @@ TEST_F(GenerateTypesTest, ReadsGo) {
     return wrong.err;
   };
   EXPECT_THAT(refused({"--from-go", "x", "--from-crd", "y", "--out", "z"}, ExitCode::kUsage),
-              HasSubstr("--from-go does not go together with"));
+              HasSubstr("--from-go cannot be combined with"));
   EXPECT_THAT(refused({"--from-crd", "x", "--import", "a=b", "--out", "z"}, ExitCode::kUsage), HasSubstr("--import is for --from-go"));
   EXPECT_THAT(refused({"--from-go", "x", "--import", "a=", "--out", "z"}, ExitCode::kUsage),
               HasSubstr("--import: expected PATH=DIR, got \"a=\""));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kWho = "kubexx init";
 constexpr std::string_view kDescription =
-    "Makes a project of controllers: a CMake project with a program, manifests to deploy it, a Makefile, an image and a CI\n"
+    "Creates a controller project: a CMake project with a program, manifests to deploy it, a Makefile, an image and a CI\n"
     "workflow. `kubexx create api` adds kinds, `kubexx create webhook` webhooks.\n"
     "\n"
     "DOMAIN is what the API groups of the project end in: with my.domain, the group webapp is webapp.my.domain. The project\n"
@@ -25,7 +25,7 @@ class InitCommand final : public Command {
   CommandInfo info() const override {
     return {.name = "init",
             .arguments = "[DOMAIN]",
-            .summary = "Makes a project of controllers in the current folder",
+            .summary = "Creates a controller project in the current folder",
             .description = kDescription,
             .examples = "  kubexx init my.domain\n  kubexx init --domain my.domain --project-name guestbook --dry-run"};
   }
@@ -38,7 +38,7 @@ class InitCommand final : public Command {
     flags.Add("namespaced", &options_.namespaced, "the program works in its own namespace only, and needs no roles elsewhere");
     target_.AddFlags(flags);
     flags.Group("kubebuilder");
-    foreign_.Ignore(flags, "repo", "PATH", "the project is no Go module");
+    foreign_.Ignore(flags, "repo", "PATH", "the project is not a Go module");
     foreign_.Ignore(flags, "plugins", "NAMES", "there is one layout");
     foreign_.Ignore(flags, "project-version", "NAME", "PROJECT has a layout of its own");
     foreign_.Ignore(flags, "multigroup", "", "kinds of several groups are in folders of their own anyway");
@@ -54,12 +54,12 @@ class InitCommand final : public Command {
       return ScaffoldUsage(io, kWho, "two domains: " + args[0] + " and " + options_.domain);
     if (!args.empty()) options_.domain = args[0];
     if (options_.domain.empty() && !Ask(io, "Domain of the project's API groups", "my.domain", scaffold::CheckDomain, options_.domain))
-      return ScaffoldUsage(io, kWho, "which domain? Pass one, such as my.domain: the API groups of the project end in it");
+      return ScaffoldUsage(io, kWho, "the domain is missing: pass one, such as my.domain; the project's API groups end in it");
     if (options_.name.empty()) {
       const std::filesystem::path folder = std::filesystem::absolute(target_.folder).lexically_normal();
       options_.name = scaffold::ProjectNameOf((folder.has_filename() ? folder : folder.parent_path()).filename().string());
       if (!scaffold::CheckProjectName(options_.name))
-        return ScaffoldUsage(io, kWho, "the name of the folder makes no name of a project: pass --project-name, such as guestbook");
+        return ScaffoldUsage(io, kWho, "the folder's name is not a valid project name: pass --project-name, such as guestbook");
     }
     options_.kubexx_version = std::to_string(KUBE_VERSION_MAJOR) + "." + std::to_string(KUBE_VERSION_MINOR);
     const Result<scaffold::Scaffold> made = scaffold::Init(options_);

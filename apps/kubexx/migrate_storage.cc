@@ -38,7 +38,7 @@ Result<StorageMigrationProgress> ReadProgress(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) return StorageMigrationProgress();  // the first run
   const Result<Value> value = ParseJson(std::string(std::istreambuf_iterator<char>(in), {}));
-  if (!value || !value->is_object()) return Error::Invalid(file + ": does not hold the progress of a migration; remove it to start anew");
+  if (!value || !value->is_object()) return Error::Invalid(file + ": does not hold the progress of a migration; remove it to start over");
   const Value& read = *value;
   return StorageMigrationProgress{.uid = read["uid"].string_value().str(),
                                   .generation = read["generation"].int_value(),
@@ -68,10 +68,10 @@ class MigrateStorageCommand final : public Command {
                 "  kubexx migrate storage --qps 100 --continue migration.json networks.samplecrd.k8s.io"};
   }
   void AddFlags(FlagSet& flags) override {
-    flags.Add("qps", &options_.qps, "writes a second; 0 means no limit").Range(0, 1e6);
-    flags.Add("page-size", &options_.page_size, "objects that are listed at a time").Range(1, 10'000);
+    flags.Add("qps", &options_.qps, "writes per second; 0 means no limit").Range(0, 1e6);
+    flags.Add("page-size", &options_.page_size, "objects per page of a list").Range(1, 10'000);
     flags.Add("dry-run", &options_.dry_run, "the server checks every write and stores none");
-    flags.Add("continue", &file_, "keep the progress in FILE, and go on from there").Value("FILE");
+    flags.Add("continue", &file_, "keep the progress in FILE, and continue from there").Value("FILE");
     ConfigFlags::AddTo(flags, cluster_);
   }
   ExitCode Run(const std::vector<std::string>& args, Streams& io) override {
@@ -79,7 +79,7 @@ class MigrateStorageCommand final : public Command {
       io.err << "kubexx migrate storage: " << message << '\n';
       return ExitCode::kFailure;
     };
-    if (options_.dry_run && !file_.empty()) return fail("--dry-run makes no progress: leave out --continue");
+    if (options_.dry_run && !file_.empty()) return fail("--dry-run and --continue cannot be combined: a dry run makes no progress");
     Result<ClientConfig> config = LoadConfig(cluster_);
     if (!config) return fail(config.error().ToString());
     config->qps = -1;  // --qps is the limit
@@ -98,8 +98,8 @@ class MigrateStorageCommand final : public Command {
     };
     const Result<StorageMigration> done = MigrateStorage(SignalContext(), *client, args[0], options_);
     if (!done && SignalContext().stopped()) {
-      return fail(file_.empty() ? "stopped; run it again, with --continue FILE if it should not start anew each time"
-                                : "stopped; the same command goes on from " + file_);
+      return fail(file_.empty() ? "stopped; run it again, with --continue FILE to keep the progress"
+                                : "stopped; the same command continues from " + file_);
     }
     if (!done) return fail(done.error().ToString());
     for (const std::string& failure : done->failures) io.err << "kubexx migrate storage: " << Printable(failure) << '\n';

@@ -90,7 +90,7 @@ class Cluster:
             first.send_signal(signal.SIGINT)
             out, err = first.communicate(timeout=120)
         self.expect("stops", first.returncode == 1 and out == "", (first.returncode, out))
-        self.expect("says how to go on", err.endswith(f"kubexx migrate storage: stopped; the same command goes on from {state}\n"), err)
+        self.expect("says how to go on", err.endswith(f"kubexx migrate storage: stopped; the same command continues from {state}\n"), err)
         self.expect("nothing is trimmed yet", self.stored() == ["v1", "v2"], self.stored())
         with open(state, encoding="utf-8") as file:
             done = json.load(file)["objects"]

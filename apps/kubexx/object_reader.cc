@@ -67,7 +67,7 @@ class Reader {
     } else if (!RunJson(bytes)) {
       RunYaml(bytes);
     }
-    if (out_.objects.empty() && out_.problems.empty()) out_.problems.push_back(file_ + ": no object in it");
+    if (out_.objects.empty() && out_.problems.empty()) out_.problems.push_back(file_ + ": contains no object");
   }
 
  private:
@@ -137,7 +137,7 @@ class Reader {
       if (!parsed) return Fail(where, parsed.error());
       value = *std::move(parsed);
     }
-    if (!value.is_object()) return Fail(where, "a Kubernetes object is needed, not a " + std::string(value.kind_name()));
+    if (!value.is_object()) return Fail(where, "expected a Kubernetes object, got a " + std::string(value.kind_name()));
     Result<DynamicObject> dynamic = DynamicObject::FromValue(value);
     // Problems of the metadata are reported below, with their path.
     DynamicObject view(value);

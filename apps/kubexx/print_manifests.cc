@@ -26,8 +26,8 @@ Result<std::string> PrintManifests(const std::string& program, const std::vector
   const Context ctx = Context::Background().WithTimeout(timeout);
   const Result<internal::ProgramEnd> ended = internal::RunProgram(ctx, options);
   if (!ended && ctx.stopped()) {
-    return Error(ErrorKind::kConfig, fmt::format("{} {} did not end in {} s; does its main call kube::Main, or ManagerFlags::Run?", program,
-                                                 kFlag, std::chrono::duration_cast<std::chrono::seconds>(timeout).count()));
+    return Error(ErrorKind::kConfig, fmt::format("{} {} did not exit within {} s; does its main call kube::Main, or ManagerFlags::Run?",
+                                                 program, kFlag, std::chrono::duration_cast<std::chrono::seconds>(timeout).count()));
   }
   if (!ended) return Error(ErrorKind::kConfig, fmt::format("{} cannot be run: {}", program, ended.error().message()));
   if (ended->too_much) return Error(ErrorKind::kConfig, fmt::format("{} {} prints more than 16 MiB", program, kFlag));

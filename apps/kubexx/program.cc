@@ -21,7 +21,7 @@ void PrintCommandHelp(Command& command, std::ostream& out) {
 }
 
 void PrintHelp(const std::vector<std::unique_ptr<Command>>& commands, std::ostream& out) {
-  out << "kubexx makes projects of controllers, works with Kubernetes objects and runs API servers to test against; no cluster "
+  out << "kubexx creates controller projects, works with Kubernetes objects and runs API servers for tests; no cluster "
          "needed.\n\nUsage:\n  kubexx COMMAND "
          "[flags] "
          "[arguments]\n\nCommands:\n";
@@ -32,7 +32,7 @@ void PrintHelp(const std::vector<std::unique_ptr<Command>>& commands, std::ostre
   };
   for (const auto& command : commands) line(command->info().name, command->info().summary);
   line("help", "Explains a command: kubexx help COMMAND");
-  out << "\nExit code: 0 fine, 1 failure (or differences found), 2 a command line that makes no sense.\n";
+  out << "\nExit code: 0 success, 1 failure (or differences found), 2 invalid command line.\n";
 }
 
 ExitCode Usage(Streams& io, std::string_view who, std::string_view message) {
@@ -131,7 +131,7 @@ ExitCode RunProgram(const std::vector<std::string>& args, Streams& io) {
     PrintCommandHelp(*command, io.out);
     return ExitCode::kOk;
   }
-  if (name[0] == '-') return Usage(io, "kubexx", "unknown flag " + name + "; flags stand behind the command");
+  if (name[0] == '-') return Usage(io, "kubexx", "unknown flag " + name + "; flags follow the command");
   Command* command = Find(commands, name, rest);
   if (command == nullptr) return UnknownCommand(io, commands, name);
   return RunCommand(*command, rest, io);

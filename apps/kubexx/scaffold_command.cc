@@ -28,7 +28,7 @@ Result<std::optional<scaffold::ExternalKind>> ExternalFlags::Find(const std::str
                                                                   const std::string& version, const std::string& kind) const {
   if (options.path.empty()) {
     if (!options.domain.empty() || !options.module.empty())
-      return Error::Invalid("--external-api-path is missing: where are the types of this kind?");
+      return Error::Invalid("--external-api-path is missing: name the types of this kind");
     return std::optional<scaffold::ExternalKind>();
   }
   Result<scaffold::ExternalKind> found = scaffold::FindExternalKind(folder, options, group.value_or(""), version, kind);

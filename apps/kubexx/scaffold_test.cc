@@ -127,7 +127,7 @@ TEST_F(ScaffoldTest, AnotherProjectIsNotReplaced) {
 TEST_F(ScaffoldTest, AsksForTheDomainOnATerminalOnly) {
   Ran ran = Run({"init"});
   EXPECT_EQ(ran.code, ExitCode::kUsage);
-  EXPECT_THAT(ran.err, HasSubstr("which domain?"));
+  EXPECT_THAT(ran.err, HasSubstr("the domain is missing"));
   EXPECT_THAT(Files(), IsEmpty());
 
   ran = Run({"init"}, "no domain\nbooks.example.com\n");

@@ -86,7 +86,7 @@ class PodController {
 int main(int argc, char** argv) {
   kube::ConfigFlags flags("pod_controller");
   int workers = 1;
-  flags.Add("workers", &workers, "pods that are worked on at once").Range(1, 1000);
+  flags.Add("workers", &workers, "pods reconciled concurrently").Range(1, 1000);
   return flags.Run(argc, argv, [&](const kube::Context& ctx, const kube::Client& client) {
     // [end]
     // [parts]

@@ -45,7 +45,7 @@ func main() {
 	concurrency := flag.Int("concurrency", 1, "")
 	count := flag.Int("count", 1000, "")
 	json := flag.Bool("json", false, "JSON where protobuf is the default")
-	plain := flag.Bool("no-gzip", false, "do not ask for compressed answers")
+	plain := flag.Bool("no-gzip", false, "do not request compressed responses")
 	namespace := flag.String("namespace", "bench", "")
 	prefix := flag.String("prefix", "go", "of the names that create makes")
 	flag.Parse()
