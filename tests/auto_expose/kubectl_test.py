@@ -479,7 +479,7 @@ def missing_permission_is_named_and_the_rest_goes_on(case):
         with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as out:
             json.dump(config, out)
         with cluster.start(case.ns, "--namespaces", case.ns, kubeconfig=path) as program:
-            expect(program.wait_text("not allowed everything(.|\n)*ingresses"), program.text())
+            expect(program.wait_text("lacks permissions(.|\n)*ingresses"), program.text())
             case.deploy("web")
             case.exists("service", "web")
             case.event("web", "Failed", "ingresses")

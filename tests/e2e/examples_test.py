@@ -201,7 +201,7 @@ def greeter(run, work):
         run.check("greeter greets", bool(program.wait_text("(?m)^default: 1 created$")), program.text())
         run.check("greeter has nothing more to do", bool(program.wait_text("(?m)^default: 1 unchanged$")), program.text())
         code = program.end(signal.SIGTERM)
-        run.check("greeter ends with SIGTERM and gives its lease back", code == 0 and "Gave the lease back" in program.text(), f"exit code {code}\n" + program.text())
+        run.check("greeter ends with SIGTERM and gives its lease back", code == 0 and "Released the lease" in program.text(), f"exit code {code}\n" + program.text())
     run.expect("greeter", "--print-rbac=ops/greeter", has=["kind: ClusterRole\n", "  - namespaces\n", "kind: ClusterRoleBinding\n"])
     run.expect("greeter", "--help", has=["usage: greeter [flags]", "--leader-elect", "--kubeconfig"])
     run.expect("greeter", "--leader-elct", code=2, err=["greeter: unknown flag --leader-elct (did you mean --leader-elect?)"])

@@ -58,7 +58,7 @@ std::vector<Question> QuestionsOf(const std::vector<AccessNeed>& needs, const st
 // In words: what the server cannot answer is no reason to stop, but people should know why nothing was checked.
 Error Unanswered(const Error& error) {
   if (IsNotFound(error) || IsMethodNotSupported(error))
-    return error.WithContext("the server does not know SelfSubjectAccessReview: it may have no authorization at all");
+    return error.WithContext("the server has no SelfSubjectAccessReview: it may not use authorization");
   return error.WithContext("ask the server what is allowed");
 }
 

@@ -494,7 +494,7 @@ TEST_F(ManagerNeedsTest, PreflightWarnsAndGoesOnByDefault) {
   Manager manager(NewClient());
   ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(Nothing)));
   EXPECT_TRUE(RunUntil(manager, [&] { return transport_->requests().size() > 2; }));  // the cache is started all the same
-  EXPECT_THAT(logged.text(), HasSubstr("This program is not allowed everything that it needs"));
+  EXPECT_THAT(logged.text(), HasSubstr("This program lacks permissions that it needs"));
   EXPECT_THAT(logged.text(), HasSubstr("ClusterRole: {apiGroups: [''], resources: [configmaps], verbs: [list, watch]}"));
 }
 
@@ -513,7 +513,7 @@ TEST_F(ManagerNeedsTest, WhereTheServerCannotSayItGoesOnEvenIfToldToFail) {
                                      return {};
                                    }}));
   EXPECT_TRUE(RunUntil(manager, [&] { return ran.load(); }));
-  EXPECT_THAT(logged.text(), HasSubstr("is allowed what it needs is not known"));
+  EXPECT_THAT(logged.text(), HasSubstr("Could not check the permissions of this program"));
 }
 
 TEST_F(ManagerNeedsTest, SkippedMeansNobodyIsAsked) {

@@ -53,7 +53,7 @@ void CaKeeper::Saw(const std::optional<StoredCa>& secret, Clock::WallTime now) {
   }
   unusable_since_.reset();
   if (held_ && state->revision < held_->revision) {
-    problem_ = fmt::format("it was set back to revision {}, after {}", state->revision, held_->revision);
+    problem_ = fmt::format("it was reset to revision {} from {}", state->revision, held_->revision);
     older_ = *std::move(state);
     return;
   }
@@ -101,7 +101,7 @@ Result<CaKeeper::Decision> CaKeeper::Next(const Situation& situation, Clock::Wal
     if (stored_) out.write->replaces = stored_->resource_version;
     return out;
   };
-  if (held_ && (!stored_ || !problem_.empty())) return write(PutBack(), "put back the CA", true);
+  if (held_ && (!stored_ || !problem_.empty())) return write(PutBack(), "restored the CA", true);
   if (!held_) {
     if (stored_) {
       // Another replica may hold what it was.

@@ -69,8 +69,7 @@ Result<CaState> CaState::Create(const std::string& name, const WebhookCertificat
 }
 
 Result<CaState> CaState::Parse(std::string_view json) {
-  if (json.size() > kMostJson)
-    return Error::Invalid(fmt::format("its state has {} bytes, at most {} are possible", json.size(), kMostJson));
+  if (json.size() > kMostJson) return Error::Invalid(fmt::format("its state has {} bytes, the limit is {}", json.size(), kMostJson));
   const Result<Value> parsed = ParseJson(json);
   if (!parsed || !parsed->is_object()) return Error::Invalid("its state is not a JSON object");
   const Value& root = *parsed;
@@ -141,7 +140,7 @@ Result<CaStep> NextCaStep(const CaState& state, const std::string& name, const s
   const auto over = [&](const RetiredCa& ca) { return ca.until <= now; };
   const auto too_long = [&](const RetiredCa& ca) { return ca.until > Later(last_use, times.leaf_lifetime); };  // a clock was ahead
   if (state.damaged) {
-    change("left out what was not usable in it");
+    change("dropped its unusable parts");
     return step;
   }
   if (std::any_of(state.retired.begin(), state.retired.end(), [&](const RetiredCa& ca) { return over(ca) || too_long(ca); })) {

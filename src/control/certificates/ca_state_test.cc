@@ -381,7 +381,7 @@ TEST_F(CaKeeperTest, PutsBackASecretThatWasSetBackAndTrustsBoth) {
   keeper.Saw(Stored(newer), kNow);
   const CaState older = NewCa();
   keeper.Saw(Stored(older, "7"), kNow);
-  EXPECT_THAT(keeper.problem(), HasSubstr("set back to revision 1, after 9"));
+  EXPECT_THAT(keeper.problem(), HasSubstr("reset to revision 1 from 9"));
   const auto write = Write(keeper);
   ASSERT_TRUE(write);
   EXPECT_EQ(write->replaces, "7");

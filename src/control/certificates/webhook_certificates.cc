@@ -113,7 +113,7 @@ Result<void> WebhookCertificates::Run(const Context& ctx) {
     const bool fights = outcome.at_once && passes >= kMostPasses;
     if (outcome.at_once && !fights) continue;
     if (fights) {
-      Problem(kFight, Error::Internal("it is undone at once again and again, perhaps by a program of the same name in another namespace"));
+      Problem(kFight, Error::Internal("another client keeps reverting it, perhaps a program of the same name in another namespace"));
       Publish();
     } else if (is_new && problems_.count(kFight) != 0) {
       Solved(kFight);
@@ -281,7 +281,7 @@ void WebhookCertificates::ReportSecret() {
   }
   if (problems_.count("Secret") == 0) {
     if (parts_.metrics) parts_.metrics->Add("kubexx_webhook_certificate_errors_total", {});
-    Log().Warn("The Secret of the webhooks' CA is not as it should be", {{"secret", parts_.secret}, {"why", keeper_.problem()}});
+    Log().Warn("The Secret of the webhooks' CA is not usable", {{"secret", parts_.secret}, {"why", keeper_.problem()}});
     Tell(EventType::kWarning, "WebhookCaNotUsable", keeper_.problem());
   }
   problems_["Secret"] = keeper_.problem();
@@ -372,7 +372,7 @@ void WebhookCertificates::ReportMissing(Outcome& outcome) {
     Seen& seen = seen_[i];
     if (!seen.read) continue;
     if (seen.found && seen.plan.missing.empty()) {
-      if (seen.told) Log().Info("What the webhooks need is there now", {{"object", target.ToString()}});
+      if (seen.told) Log().Info("An object that the webhooks need exists now", {{"object", target.ToString()}});
       seen.told = false;
       seen.absent_since.reset();
       continue;
@@ -399,7 +399,7 @@ void WebhookCertificates::Problem(const std::string& where, const Error& error) 
   if (known == text) return;
   known = std::move(text);
   if (parts_.metrics) parts_.metrics->Add("kubexx_webhook_certificate_errors_total", {});
-  Log().Error(error, "The certificates of the webhooks are not in order; trying again", {{"what", where}});
+  Log().Error(error, "Could not maintain the certificates of the webhooks; retrying", {{"what", where}});
 }
 
 void WebhookCertificates::Solved(const std::string& where) { problems_.erase(where); }
@@ -438,7 +438,7 @@ void WebhookCertificates::Publish() {
                                        : seen.plan.foreign         ? "cert-manager's"
                                        : seen.plan.trusted.empty() ? "has no webhook of this program"
                                        : all                       ? "has the CA"
-                                                                   : "has not the CA",
+                                                                   : "does not have the CA",
                               .missing = seen.plan.missing,
                               .is_service = target.is_service(),
                               .complete = seen.read && seen.found && has_ca && seen.plan.missing.empty()});

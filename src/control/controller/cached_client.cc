@@ -127,7 +127,7 @@ class CachedClientCore::Impl {
     const std::string what = std::string(FormName(target)) + target.gvr.group_resource().ToString();
     if (fitting.size() > 1) {
       return Error::Invalid(
-          fmt::format("there are several informers of {} with selectors ({}): say which one to read with "
+          fmt::format("there are several informers of {} with selectors ({}): select one with "
                       "CachedClient::From(informer)",
                       what, have));
     }
@@ -144,7 +144,7 @@ class CachedClientCore::Impl {
     MutexLock lock(mu_);
     Handle made = informers_->Find(form, target, std::move(options));
     if (std::find(started_.begin(), started_.end(), made) != started_.end()) return made;
-    Log().Info("Starting an informer for a read of a kind that nobody watches", {{"resource", what}, {"scope", where}});
+    Log().Info("Starting an informer for a read of a kind without one", {{"resource", what}, {"scope", where}});
     made->core().Start(Context::Background(ctx.clock()));
     started_.push_back(made);
     return made;

@@ -226,7 +226,7 @@ TEST_F(CachedClientTest, AMissingInformerIsStartedWhereThatIsAllowedAndLogged) {
     EXPECT_EQ(informers_->status().size(), 2U);
   }
   LogBackend::Default()->SetSink(MakeTextSink());
-  EXPECT_EQ(log->Count("Starting an informer for a read of a kind that nobody watches"), 2U);
+  EXPECT_EQ(log->Count("Starting an informer for a read of a kind without one"), 2U);
   EXPECT_EQ(informers_->status().size(), 0U);  // they went with the client
 }
 

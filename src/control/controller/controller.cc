@@ -131,8 +131,7 @@ class Controller::Impl {
     {
       MutexLock lock(mu_);
       for (const Watch& known : watches_) {
-        if (known.name == watch.name)
-          return Error::Invalid(fmt::format("controller {}: there is a watch {} already", spec_.name, watch.name));
+        if (known.name == watch.name) return Error::Invalid(fmt::format("controller {}: watch {} exists already", spec_.name, watch.name));
       }
     }
     // Not with the lock: handlers may be told what is there before this returns, and take it.
@@ -212,7 +211,7 @@ class Controller::Impl {
     for (const WorkQueueEntry<ObjectKey>& entry : status.queue.entries) status.causes.push_back(CausesOf(entry));
     for (const Watch& watch : watches_) {
       const char* state = watch.registration->HasSynced() ? ": synced"
-                          : watch.registration->refused() ? ": not there, or not allowed"
+                          : watch.registration->refused() ? ": not found, or not allowed"
                                                           : ": waiting for its first list";
       status.watches.push_back(watch.name + state);
     }
@@ -291,7 +290,7 @@ class Controller::Impl {
     } catch (const std::exception& e) {
       return Threw(e.what());
     } catch (...) {
-      return Threw("something that is no std::exception");
+      return Threw("something that is not a std::exception");
     }
   }
   Error Threw(std::string_view what) const {
@@ -395,10 +394,10 @@ class Controller::Impl {
       Count("controller_runtime_reconcile_errors_total");
       Count("controller_runtime_terminal_reconcile_errors_total");
       CountResult("error");
-      Log().Error(*action.error(), "Reconciler gave up until something changes",
+      Log().Error(*action.error(), "Reconciler returned a terminal error; not retrying until something changes",
                   {{"controller", spec_.name}, {"key", key.ToString()}, {"attempt", request.attempt}, {"run", request.id}});
       report.failures = request.attempt;
-      report.last_result = "gave up: " + action.error()->ToString();
+      report.last_result = "terminal error: " + action.error()->ToString();
       queue_.Forget(key);
     } else if (action.requeue()) {
       CountResult("requeue");

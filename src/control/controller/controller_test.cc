@@ -269,7 +269,7 @@ TEST_F(ControllerTest, AnOptionalWatchMayComeLater) {
   Create(Map("m"));
   EXPECT_TRUE(WaitFor("m"));
   EXPECT_TRUE(controller_->HasSynced());
-  EXPECT_THAT(controller_->status(10).watches, Contains("gadgets.example.com: not there, or not allowed"));
+  EXPECT_THAT(controller_->status(10).watches, Contains("gadgets.example.com: not found, or not allowed"));
 
   const Gvr crds{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
   ASSERT_TRUE(client_->Resource(crds).Create(Patient(), DynamicObject::Parse(R"(
@@ -353,7 +353,7 @@ TEST_F(ControllerTest, GivingUpIsNotTriedAgainUntilSomethingChanges) {
   script_.Answer([](const Context&, const Request&) -> Result<Action> { return Action::GiveUp(Error::Invalid("bad data")); });
   Start(ControllerFor<ConfigMap>("maps").Reconcile(script_.Function()));
   ASSERT_TRUE(Soon([&] { return controller_->status().failing.size() == 1; }));
-  EXPECT_EQ(controller_->status().failing[0].last_result, "gave up: bad data");
+  EXPECT_EQ(controller_->status().failing[0].last_result, "terminal error: bad data");
   const ControllerStatus status = controller_->status();
   EXPECT_EQ(status.queue.waiting + status.queue.queued, 0U);
   EXPECT_EQ(metrics_->Value("controller_runtime_terminal_reconcile_errors_total", {{"controller", "maps"}}), 1);

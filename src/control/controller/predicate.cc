@@ -51,7 +51,7 @@ MetaPredicate AnnotationsChanged() {
 MetaPredicate MatchesLabels(std::string_view text) {
   Result<Selector> selector = Selector::Parse(text);
   if (!selector) {
-    Logger("control").Error(selector.error(), "A predicate lets nothing pass: its selector is wrong", {{"selector", text}});
+    Logger("control").Error(selector.error(), "A predicate rejects everything: its selector is invalid", {{"selector", text}});
     return MetaPredicate([](const ChangedMeta&) { return false; });
   }
   return MetaPredicate([selector = *std::move(selector)](const ChangedMeta& change) {

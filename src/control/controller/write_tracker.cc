@@ -286,7 +286,7 @@ void WriteTracker::GiveUp(const Records& records, Clock::Duration waited) {
   if (records.empty()) return;
   const Record& first = records.front();
   Count(kTimeouts, first);
-  Log().Warn("A cache has not seen what this program wrote; going on without it",
+  Log().Warn("A cache has not seen a write of this program; continuing without it",
              {{"controller", first.writer.controller.str()},
               {"key", first.writer.key.ToString()},
               {"resource", first.object.resource.ToString()},

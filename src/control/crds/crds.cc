@@ -218,7 +218,7 @@ class Installer {
       return live.error();
     }
     if (plan.live && !plan.live->deletion_timestamp().IsZero()) {
-      return Error(ErrorKind::kInternal, "is being deleted: try again when it and its objects are gone");
+      return Error(ErrorKind::kInternal, "is being deleted: try again when it and its objects do not exist any more");
     }
     plan.apply = ToApply(source.crd, plan.live);
     Result<DynamicObject> next = resource_.Apply(ctx_, plan.apply, HowToApply(true));

@@ -31,7 +31,7 @@ Result<void> CheckOptions(const LeaderElectionOptions& options, const LeaderCall
   if (!callbacks.on_stopped_leading) return refuse("on_stopped_leading must be set");
   if (options.name.empty()) return refuse("name, of the Lease, must be set");
   if (Result<void> valid = ValidateDnsSubdomain(options.name); !valid) return refuse("name: " + valid.error().message());
-  if (options.identity && options.identity->empty()) return refuse("identity must not be empty; leave it unset for one that is made up");
+  if (options.identity && options.identity->empty()) return refuse("identity must not be empty; leave it unset for a generated one");
   for (const auto& [label, value] : options.labels) {
     if (Result<void> valid = ValidateLabelKey(label); !valid) return refuse("labels: " + valid.error().message());
     if (Result<void> valid = ValidateLabelValue(value); !valid) return refuse("labels: " + label + ": " + valid.error().message());

@@ -28,7 +28,7 @@ void Guarded(std::string_view which, const std::function<void()>& call) {
   } catch (const std::exception& e) {
     Log().Error("A callback threw", {{"callback", which}, {"what", e.what()}});
   } catch (...) {
-    Log().Error("A callback threw something that is no std::exception", {{"callback", which}});
+    Log().Error("A callback threw something that is not a std::exception", {{"callback", which}});
   }
 }
 
@@ -288,11 +288,11 @@ ElectorImpl::Attempt ElectorImpl::TryAcquireOrRenew(const Context& ctx, bool ren
   const bool ours = found->holder == identity();
   if (!ours && renewing) {
     // Whoever has it now leads, and if nobody does, somebody did: what we did since the last renewal may be out of date.
-    last_error_ = found->holder.empty() ? "somebody took the holder out of the lease" : "it is held by " + found->holder;
+    last_error_ = found->holder.empty() ? "another client removed the holder from the lease" : "it is held by " + found->holder;
     return Attempt::kLost;
   }
   if (!ours && !found->holder.empty() && IsValid(clock->Now())) {
-    Log().V(4).Info("The lease is held and has not ended", {{"lease", what_}, {"holder", found->holder}});
+    Log().V(4).Info("The lease is held and has not expired", {{"lease", what_}, {"holder", found->holder}});
     last_error_ = "it is held by " + found->holder;
     return Attempt::kRefused;
   }
@@ -337,13 +337,13 @@ bool ElectorImpl::Release() {
     return {};
   });
   if (released) {
-    Log().Info("Gave the lease back", {{"lease", what_}});
+    Log().Info("Released the lease", {{"lease", what_}});
     return true;
   }
   if (IsNotFound(released.error())) {
-    Log().Info("The lease to give back is gone", {{"lease", what_}});
+    Log().Info("The lease to release does not exist", {{"lease", what_}});
   } else {
-    Log().Error(released.error(), "Could not give the lease back; it ends by itself", {{"lease", what_}});
+    Log().Error(released.error(), "Could not release the lease; it will expire", {{"lease", what_}});
   }
   return false;
 }
@@ -356,7 +356,7 @@ bool ElectorImpl::Sleep(const Context& ctx, Clock::TimePoint until) const {
 }
 
 bool ElectorImpl::Acquire(const Context& ctx) {
-  Log().Info("Running for the lease", {{"lease", what_}, {"identity", identity()}});
+  Log().Info("Trying to acquire the lease", {{"lease", what_}, {"identity", identity()}});
   while (!ctx.stopped()) {
     const Attempt attempt = TryAcquireOrRenew(ctx, false);
     ReportLeader();
@@ -482,7 +482,7 @@ Result<void> ElectorImpl::RunOnce(const Context& ctx, std::unique_ptr<Work>& wor
     if (done) {
       (void)Release();
     } else {
-      Log().Warn("on_started_leading has not returned; the lease is not given back and ends by itself",
+      Log().Warn("on_started_leading has not returned; the lease is not released and will expire",
                  {{"lease", what_}, {"waited", options_.drain_timeout}});
     }
   }
@@ -497,7 +497,7 @@ Result<void> ElectorImpl::RunOnce(const Context& ctx, std::unique_ptr<Work>& wor
 }
 
 Result<void> ElectorImpl::Run(const Context& ctx) {
-  if (running_.exchange(true)) return Error::Invalid("leader election: Run is running already, for lease " + what_);
+  if (running_.exchange(true)) return Error::Invalid("leader election: Run is already running, for lease " + what_);
   {
     MutexLock lock(mu_);
     clock_ = ctx.clock();

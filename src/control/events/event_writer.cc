@@ -66,7 +66,7 @@ void EventWriter::Record(EventInput input) {
   }
   if (full) Drop(&EventRecorderStats::dropped_full, "queue_full");
   if (complain)
-    Log().Warn("Too many events wait to be written; newer ones are dropped. This is said once", {{"waiting", options_.queue_size}});
+    Log().Warn("Too many events wait to be written; newer ones are dropped. This is logged once", {{"waiting", options_.queue_size}});
 }
 
 bool EventWriter::Flush(std::chrono::nanoseconds limit) {
@@ -170,7 +170,7 @@ void EventWriter::Attempt(Write write) {
   ++write.tries;
   if (last_ || write.tries >= options_.max_tries) {
     if (!last_)
-      Log().Error("An event could not be written, and is given up",
+      Log().Error("An event could not be written, and is dropped",
                   {{"event", write.series->event.metadata.name.view()}, {"tries", write.tries}});
     write.series->write_waits = false;
     return Drop(&EventRecorderStats::dropped_gave_up, "gave_up");
@@ -214,7 +214,7 @@ EventWriter::Tried EventWriter::Judge(const Error& error, EventSeriesState& seri
       if (IsNamespaceTerminating(error)) {
         Log().V(5).Info("The server refused an event", {{"event", name}, {"err", error}});
       } else {
-        Log().Error(error, "The server refused an event; it is not tried again",
+        Log().Error(error, "The server refused an event; it is not retried",
                     {{"event", name}, {"namespace", series.event.metadata.namespace_.view()}, {"reason", series.event.reason.view()}});
       }
       Drop(&EventRecorderStats::dropped_rejected, "rejected");
@@ -222,7 +222,7 @@ EventWriter::Tried EventWriter::Judge(const Error& error, EventSeriesState& seri
     case ErrorKind::kInvalid:
     case ErrorKind::kConfig:
       // The request would be the same next time.
-      Log().Error(error, "An event cannot be sent; it is not tried again", {{"event", name}});
+      Log().Error(error, "An event cannot be sent; it is not retried", {{"event", name}});
       Drop(&EventRecorderStats::dropped_rejected, "rejected");
       return Tried::kDone;
     default:

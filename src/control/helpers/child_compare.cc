@@ -174,10 +174,10 @@ class Comparison {
       if (!SaysNothing(field, element, wanted)) Report(path, "missing, wanted " + Shown(wanted), nullptr);
       return;
     }
-    if (wanted.is_null()) return Report(path, Shown(*live) + " where nothing is wanted", live);
+    if (wanted.is_null()) return Report(path, Shown(*live) + ", expected nothing", live);
     if (owned.checks() && owned.node == nullptr) {
       // Looked at as a whole: who lost a struct lost what is in it.
-      Report(path, "not applied by us, or taken over by somebody else", live);
+      Report(path, "not applied by us, or owned by another field manager", live);
       return;
     }
     if (wanted.is_object() && live->is_object()) return Object(field, element, wanted, *live, owned, path);
@@ -205,7 +205,7 @@ class Comparison {
     for (const auto& member : live.object()) {
       if (wanted.Find(member.key.view()) != nullptr) continue;
       if (is_map || member.value.is_object() || member.value.is_list()) {
-        Report(path + "[" + member.key.str() + "]", "added by somebody else", &member.value);
+        Report(path + "[" + member.key.str() + "]", "added by another client", &member.value);
       }
     }
   }
@@ -235,7 +235,7 @@ class Comparison {
       if (std::find(there.begin(), there.end(), item) == there.end()) {
         Report(path, "without " + Shown(item), nullptr);
       } else if (const Owned mine = Step(owned, "v:" + text); mine.checks() && mine.node == nullptr) {
-        Report(path + "[" + text + "]", "not applied by us, or taken over by somebody else", nullptr);
+        Report(path + "[" + text + "]", "not applied by us, or owned by another field manager", nullptr);
       }
     }
   }

@@ -152,7 +152,8 @@ spec: {replicas: 0, template: {spec: {volumes: [{name: v, emptyDir: {}}]}}}
 TEST(FindDriftTest, AtomicMapsMustBeEqual) {
   const Value wanted = Yaml("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}}}");
   const Value live = Yaml("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web, evil: x}}}");
-  EXPECT_THAT(FindDrift(&core::v1::Service::kType, wanted, live, "me").reasons, ElementsAre("spec.selector[evil]: added by somebody else"));
+  EXPECT_THAT(FindDrift(&core::v1::Service::kType, wanted, live, "me").reasons,
+              ElementsAre("spec.selector[evil]: added by another client"));
 }
 
 TEST(FindDriftTest, SecretsAreNotShown) {

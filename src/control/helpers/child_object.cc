@@ -120,7 +120,7 @@ std::string ChildOwner::ProofFor(const GroupKind& kind, const ObjectKey& key) co
 
 Result<PreparedChild> PrepareChild(const ChildOwner& owner, const DynamicObject& wanted, bool namespaced, bool anywhere) {
   if (wanted.name().empty()) {
-    return Error::Invalid("a wanted " + wanted.kind().str() + " has no name: give it one, a generated name cannot be found again");
+    return Error::Invalid("a desired " + wanted.kind().str() + " has no name: set one, because a generated name cannot be found again");
   }
   PreparedChild out;
   out.body = DynamicObject(wanted.gvk(), wanted.key());
@@ -186,7 +186,7 @@ Ownership OwnershipOf(const ChildOwner& owner, const GroupKind& kind, const Obje
     return {.message = "it belongs to the set \"" + set.str() + "\" of the same owner, this one is \"" + owner.set + "\""};
   }
   if (ReferToSameObject(*controller, NewOwnerRef(owner.metadata, owner.gvk))) {
-    return {.message = "it belongs to an earlier " + Describe(*controller) + "; it can be made anew once it is garbage-collected"};
+    return {.message = "it belongs to an earlier " + Describe(*controller) + "; it can be recreated once it is garbage-collected"};
   }
   return {.message = "it is controlled by " + Describe(*controller)};
 }
@@ -207,7 +207,7 @@ Drift CompareChild(const ChildOwner& owner, const TypeInfo* type, const Prepared
   // For people it is put in other words.
   std::erase_if(drift.reasons, [&](const std::string& line) { return line.find(owner.hash_annotation) != std::string::npos; });
   drift.reasons.push_back(applied.empty() ? "not applied before, or the annotation " + owner.hash_annotation + " was removed"
-                                          : "something else is wanted than what was applied last");
+                                          : "the desired state differs from what was applied last");
   return drift;
 }
 

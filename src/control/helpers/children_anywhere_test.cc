@@ -331,7 +331,7 @@ TEST_F(ChildrenAnywhereTest, ACrashBeforeTheFinalizerIsTakenOffIsMadeUpFor) {
   RunWith(In("a"));
   DeleteOwner();
   server_->AddFault({.verb = "patch", .resource = "configmaps", .status = 403});
-  EXPECT_THAT(State().Apply(Soon()).error().ToString(), HasSubstr("take the finalizer"));
+  EXPECT_THAT(State().Apply(Soon()).error().ToString(), HasSubstr("remove the finalizer"));
   EXPECT_FALSE(IsThere("a"));
   EXPECT_EQ(State().Apply(Soon())->Summary(), "the owner is being deleted");
   EXPECT_FALSE(OwnerExists());

@@ -158,7 +158,7 @@ class DesiredStateCore::Impl {
     if (Result<void> r = ValidateLabelKey(owner_.set_label); !r) return r.error().WithContext("DesiredStateOptions::mark_prefix");
     if (owner_.gvk.kind.empty() || owner_.metadata.name.empty()) return Error::Invalid("the owner has no kind or no name");
     if (owner_.metadata.uid.empty()) {
-      return Error::Invalid("the owner has no UID: pass the object that the server returned, not one that was made here");
+      return Error::Invalid("the owner has no UID: pass the object that the server returned, not a local one");
     }
     return {};
   }
@@ -212,7 +212,7 @@ class DesiredStateCore::Impl {
   // Drops kinds without children elsewhere from the record, and the finalizer with the last of them.
   Result<void> DropFromRecord(const Context& ctx, std::vector<Gvk> kinds, Changes& changes) {
     if (Result<bool> dropped = WriteRecord(ctx, {.drop = std::move(kinds)}, changes); !dropped) {
-      return dropped.error().WithContext("take the finalizer " + owner_.record + " off " + OwnerName());
+      return dropped.error().WithContext("remove the finalizer " + owner_.record + " from " + OwnerName());
     }
     return {};
   }
@@ -271,10 +271,10 @@ class DesiredStateCore::Impl {
   Result<ChildTarget> TargetOf(const Context& ctx, const ChildKind& kind, bool any_version = false) {
     if (kind.type != nullptr) {
       const KindInfo& info = KindOf(*kind.type);
-      if (info.resource.empty()) return Error::Invalid(std::string(kind.type->name) + " is no kind that a server has as a resource");
+      if (info.resource.empty()) return Error::Invalid(std::string(kind.type->name) + " is not a kind that servers have a resource for");
       return ChildTarget{kind.gvk, kind.type, GvrOf(*kind.type), info.namespaced};
     }
-    if (kind.gvk.kind.empty()) return Error::Invalid("a wanted object has no kind");
+    if (kind.gvk.kind.empty()) return Error::Invalid("a desired object has no kind");
     if (!options_.mapper) options_.mapper = cached_ != nullptr ? cached_->mapper() : RestMapper(client_);
     Result<RestMapping> mapping = options_.mapper->ForKind(ctx, kind.gvk);
     if (!mapping && any_version && IsNoMatch(mapping.error())) mapping = options_.mapper->ForKind(ctx, kind.gvk.group_kind());
@@ -317,7 +317,7 @@ class DesiredStateCore::Impl {
     if (!target->namespaced) change.key.ns = {};
     if (target->namespaced && change.key.ns.empty()) change.key.ns = owner_.metadata.namespace_;
     const bool first = keep.objects.emplace(change.gvk.group_kind(), change.key).second;
-    if (!first) return Fail(change, Error::Invalid("it is wanted twice"));
+    if (!first) return Fail(change, Error::Invalid("the desired state has it twice"));
     Result<PreparedChild> prepared = PrepareChild(owner_, *wanted.object, target->namespaced, anywhere_);
     if (!prepared) return change.key.name.empty() ? give_up(prepared.error()) : Fail(change, prepared.error());
     if (unrecorded_ && owner_.IsElsewhere(change.key.ns)) return Fail(change, *unrecorded_);
@@ -361,7 +361,7 @@ class DesiredStateCore::Impl {
     }
     if (!live->deletion_timestamp().IsZero()) {
       change.outcome = Outcome::kDeleting;
-      change.message = "its deletion is under way";
+      change.message = "it is being deleted";
       return true;
     }
     Drift drift;
@@ -398,7 +398,7 @@ class DesiredStateCore::Impl {
               const DynamicObject& before, Drift drift, bool last, ChildChange& change, Changes& changes) const {
     const bool hash_changes = before["metadata"]["annotations"][owner_.hash_annotation].string_value() != wanted.hash;
     const std::optional<Value> fields = FieldsAsApplied(owner_, before);
-    if (fields && hash_changes && options_.dry_run) change.message = "fields that are no longer wanted would go, too";
+    if (fields && hash_changes && options_.dry_run) change.message = "fields that are no longer desired would also be removed";
     if (fields && hash_changes && !options_.dry_run) {
       Result<DynamicObject> handed = Replace(ctx, resource, before, {{"/metadata/managedFields", *fields}}, changes);
       if (!handed && IsConflict(handed.error()) && !last) return false;
@@ -474,7 +474,7 @@ class DesiredStateCore::Impl {
   void Prune(const Context& ctx, const ChildKind& kind, Place place, const Keep& keep, Changes& changes) {
     const auto fail = [&](Error error) {
       ChildChange change{.gvk = kind.gvk};
-      Fail(change, error.WithContext("find the children that are no longer wanted"));
+      Fail(change, error.WithContext("find the children that are no longer desired"));
       changes.children.push_back(std::move(change));
     };
     // A record may name a version that the server no longer has.

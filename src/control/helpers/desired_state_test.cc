@@ -441,7 +441,7 @@ TEST_F(DesiredStateTest, AListThatFailsIsReportedAndStopsNothingElse) {
   server_->AddFault({.verb = "list", .resource = "configmaps", .status = 403});
   const Changes changes = RunWith(MakeMap("a"));
   EXPECT_EQ(changes.Summary(), "1 created, 1 failed");
-  EXPECT_THAT(changes.ToResult().error().ToString(), HasSubstr("no longer wanted"));
+  EXPECT_THAT(changes.ToResult().error().ToString(), HasSubstr("no longer desired"));
 }
 
 TEST_F(DesiredStateTest, AFailedChildIsNotPrunedForIt) {

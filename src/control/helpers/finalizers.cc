@@ -50,7 +50,7 @@ Result<void> CheckFinalizerNames(const std::vector<std::string>& names) {
     if (Result<void> r = ValidateLabelKey(names[i]); !r) return r.error().WithContext("finalizer \"" + names[i] + "\"");
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
         names.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return Error::Invalid("finalizer \"" + names[i] + "\" is there twice");
+      return Error::Invalid("finalizer \"" + names[i] + "\" is registered twice");
     }
   }
   return {};
@@ -68,7 +68,7 @@ Result<void> CallFinalizer(const std::function<Result<void>()>& call, const std:
   } catch (const std::exception& e) {
     return Error(ErrorKind::kUserCode, std::string("it threw: ") + e.what()).WithContext(context());
   } catch (...) {
-    return Error(ErrorKind::kUserCode, "it threw something that is no std::exception").WithContext(context());
+    return Error(ErrorKind::kUserCode, "it threw something that is not a std::exception").WithContext(context());
   }
 }
 
@@ -155,7 +155,7 @@ Result<FinalizerResult> FinalizersCore::Run(const Context& ctx, const ClientCore
     Result<void> done = CallFinalizer([&] { return entry.callback(ctx, object); }, entry.name, KeyOf(subject.metadata()));
     if (!done) return done.error();
     Result<bool> there = subject.TakeOff(entry.name);
-    if (!there) return there.error().WithContext("take the finalizer " + entry.name + " off");
+    if (!there) return there.error().WithContext("remove the finalizer " + entry.name);
     out.finished.push_back(entry.name);
     out.changed = true;
     if (!*there) break;

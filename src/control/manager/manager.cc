@@ -63,9 +63,9 @@ class Manager::Impl {
   Result<void> Add(ControllerSpec spec) {
     for (const auto& known : controllers_) {
       if (known->name() == spec.name)
-        return Error::Invalid(fmt::format("there is a controller {} already: names are unique in a program", spec.name));
+        return Error::Invalid(fmt::format("controller {} exists already: names must be unique in a program", spec.name));
     }
-    if (started_) return Error::Invalid(fmt::format("controller {} comes too late: the manager runs already", spec.name));
+    if (started_) return Error::Invalid(fmt::format("controller {} was added too late: the manager is already running", spec.name));
     Result<std::unique_ptr<Controller>> made =
         Controller::Create(std::move(spec), {.informers = &informers_, .metrics = metrics_, .clock = clock_, .writes = cached_.writes()});
     if (!made) return made.error();
@@ -79,30 +79,31 @@ class Manager::Impl {
 
   Result<void> Add(Runnable runnable) {
     if (!runnable.run) return Error::Invalid(fmt::format("runnable \"{}\" has no function", runnable.name));
-    if (started_) return Error::Invalid(fmt::format("runnable {} comes too late: the manager runs already", runnable.name));
+    if (started_) return Error::Invalid(fmt::format("runnable {} was added too late: the manager is already running", runnable.name));
     runnables_.push_back(std::move(runnable));
     return {};
   }
 
   Result<void> Add(ManagedCrds crds) {
-    if (started_) return Error::Invalid("CRDs come too late: the manager runs already");
+    if (started_) return Error::Invalid("CRDs were added too late: the manager is already running");
     return crds_.Add(std::move(crds));
   }
 
   Result<void> Add(WebhookSpec webhook) {
-    if (started_) return Error::Invalid(fmt::format("webhook {} comes too late: the manager runs already", webhook.name));
+    if (started_) return Error::Invalid(fmt::format("webhook {} was added too late: the manager is already running", webhook.name));
     return AddToWebhooks(std::move(webhook));
   }
   Result<void> Add(ConversionSpec conversion) {
-    if (started_) return Error::Invalid(fmt::format("the conversion of {} comes too late: the manager runs already", conversion.kind()));
+    if (started_)
+      return Error::Invalid(fmt::format("the conversion of {} was added too late: the manager is already running", conversion.kind()));
     return AddToWebhooks(std::move(conversion));
   }
 
   Result<void> Run(const Context& ctx) {
     if (ctx.clock() != clock_) {
-      return Error::Invalid("the context of Run has another clock than the manager: set ManagerOptions::clock to it");
+      return Error::Invalid("the context of Run uses another clock than the manager: set ManagerOptions::clock to it");
     }
-    if (started_.exchange(true)) return Error::Invalid("a manager runs once");
+    if (started_.exchange(true)) return Error::Invalid("a manager can run only once");
     // A version that the program does not convert is an error here, and not for clients later.
     const auto converted = [this](DynamicObject& crd) { return webhooks_.SetConversion(crd, ""); };
     if (Result<void> checked = crds_.ForEach(converted); !checked) return checked;
@@ -325,8 +326,8 @@ class Manager::Impl {
     mu_.Unlock();
     const std::string running = fmt::format("{}", fmt::join(StillRunning(), ", "));
     mu_.Lock();
-    Log().Error("Shutdown is not over in time", {{"waited", waited}, {"still_running", running}});
-    const std::string text = fmt::format("shutdown was not over after {}, still running: {}", waited, running);
+    Log().Error("Shutdown did not finish in time", {{"waited", waited}, {"still_running", running}});
+    const std::string text = fmt::format("shutdown did not finish within {}, still running: {}", waited, running);
     if (failure) return failure->WithContext(text);
     Error::Payload payload;
     payload.kind = lost ? ErrorKind::kClosed : ErrorKind::kTimeout;
@@ -439,14 +440,14 @@ class Manager::Impl {
     if (all.empty()) return {};
     const Result<AccessReport> report = ReviewAccess(ctx, client_, all, {.timeout = options_.preflight_timeout});
     if (!report) return {};  // the end of the manager is told elsewhere
-    if (report->unknown) Log().Warn("Whether this program is allowed what it needs is not known", {{"err", *report->unknown}});
+    if (report->unknown) Log().Warn("Could not check the permissions of this program", {{"err", *report->unknown}});
     if (report->missing.empty()) {
-      if (!report->unknown) Log().V(1).Info("This program is allowed what it needs", {{"reviews", report->asked}});
+      if (!report->unknown) Log().V(1).Info("This program has the permissions that it needs", {{"reviews", report->asked}});
       return {};
     }
     const RbacOptions names = options_.print_rbac.value_or(RbacOptions());
     if (options_.preflight == Preflight::kFail) return Error(ErrorKind::kConfig, "pre-flight: " + report->ToString(names));
-    Log().Warn("This program is not allowed everything that it needs", {{"missing", report->Summary()}, {"rules", report->Rules()}});
+    Log().Warn("This program lacks permissions that it needs", {{"missing", report->Summary()}, {"rules", report->Rules()}});
     return {};
   }
 
@@ -499,7 +500,8 @@ class Manager::Impl {
       }
     }
     if (waits_for_itself && missing.empty()) return {};
-    return Error::Internal(fmt::format("caches are not complete: {}", missing.empty() ? "handlers are still being told" : missing));
+    return Error::Internal(
+        fmt::format("caches are not complete: {}", missing.empty() ? "handlers are still processing the initial list" : missing));
   }
 
   Result<void> RunParts() {
@@ -665,7 +667,7 @@ class Manager::Impl {
       } catch (const std::exception& e) {
         result = Error(ErrorKind::kUserCode, fmt::format("it threw: {}", e.what()));
       } catch (...) {
-        result = Error(ErrorKind::kUserCode, "it threw something that is no std::exception");
+        result = Error(ErrorKind::kUserCode, "it threw something that is not a std::exception");
       }
       counted->reset();
       if (result || ctx.stopped()) return;

@@ -104,7 +104,7 @@ Result<void> ManagerCrds::Install(const Context& ctx, const Change& change) cons
         if (crd.change == CrdChange::kUnchanged) continue;
         Log().Info("Installed a CRD", {{"name", crd.name}, {"change", ToString(crd.change)}});
         for (const CrdFinding& finding : crd.findings) {
-          if (finding.breaks()) Log().Warn("The new CRD breaks what existed", {{"name", crd.name}, {"finding", finding.ToString()}});
+          if (finding.breaks()) Log().Warn("The new CRD has a breaking change", {{"name", crd.name}, {"finding", finding.ToString()}});
         }
       }
       continue;
@@ -120,7 +120,7 @@ Result<void> ManagerCrds::Install(const Context& ctx, const Change& change) cons
       return installed.error().WithContext(fmt::format("CRDs are missing ({}) and this program may not install them; it needs {}",
                                                        fmt::join(*missing, ", "), fmt::join(rules.Rules(), "; ")));
     }
-    Log().Warn("This program may not install its CRDs; it goes on with those that are there, which may be older",
+    Log().Warn("This program may not install its CRDs; it continues with the installed ones, which may be older",
                {{"err", installed.error()}, {"rules", rules.Rules()}});
   }
   return {};

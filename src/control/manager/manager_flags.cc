@@ -45,7 +45,7 @@ Result<Chrono> ReadPositive(const std::string& value) {
 
 Result<std::string> ReadAddress(const std::string& value) {
   if (!internal::BindAddress("", value))
-    return Error::Invalid("\"" + value + "\" is no address: \":8080\", \"127.0.0.1:8080\" and \"0\" (none) are");
+    return Error::Invalid("\"" + value + "\" is not an address: expected \":8080\", \"127.0.0.1:8080\" or \"0\" (none)");
   return value;
 }
 
@@ -56,7 +56,7 @@ Result<std::string> ReadNotEmpty(const std::string& value) {
 
 Result<double> ReadQps(const std::string& value) {
   Result<double> qps = internal::ReadFlagDouble(value);
-  if (!qps || *qps == 0) return Error::Invalid("expected requests a second, such as 20, or -1 for no limit, not \"" + value + "\"");
+  if (!qps || *qps == 0) return Error::Invalid("expected requests per second, such as 20, or -1 for no limit, not \"" + value + "\"");
   return qps;
 }
 
@@ -112,15 +112,15 @@ void AddElectionFlags(FlagSet& flags, State& state) {
       .Default(election.name)
       .Alias("leader-elect-resource-name")
       .Alias("leader-election-id");
-  flags.Add("leader-elect-lease-namespace", &election.ns, &ReadNotEmpty, "its namespace; default: where the program runs")
+  flags.Add("leader-elect-lease-namespace", &election.ns, &ReadNotEmpty, "its namespace; default: the program's own")
       .Value("NAME")
       .Alias("leader-elect-resource-namespace")
       .Alias("leader-election-namespace");
   const auto add_time = [&](std::string_view name, Chrono* target, std::string_view help) {
     flags.Add(name, target, &ReadPositive, help).Value("TIME").Default(Duration(*target).ToString());
   };
-  add_time("leader-elect-lease-duration", &election.lease_duration, "how long other replicas wait for a leader that is silent");
-  add_time("leader-elect-renew-deadline", &election.renew_deadline, "a leader that cannot renew for so long stops leading");
+  add_time("leader-elect-lease-duration", &election.lease_duration, "how long other replicas wait for a leader that does not renew");
+  add_time("leader-elect-renew-deadline", &election.renew_deadline, "a leader that cannot renew for this long stops leading");
   add_time("leader-elect-retry-period", &election.retry_period, "between tries");
 }
 
@@ -135,11 +135,11 @@ void AddServerFlags(FlagSet& flags, State& state) {
     options.metrics_secure = options.metrics_authorization = *secure;
     return {};
   };
-  flags.Call("metrics-secure", set_secure, "HTTPS there, for users whom the cluster allows it")
+  flags.Call("metrics-secure", set_secure, "HTTPS there, for users that the cluster authorizes")
       .Value("")
       .ImpliedValue("true")
       .Default(options.metrics_secure ? "true" : "false");
-  flags.Add("metrics-cert-path", &options.metrics_cert_path, "its certificate; without: self-signed").Value("FOLDER");
+  flags.Add("metrics-cert-path", &options.metrics_cert_path, "folder of its certificate; default: self-signed").Value("FOLDER");
   flags.Add("metrics-cert-name", &options.metrics_cert_name, "in that folder").Value("FILE");
   flags.Add("metrics-cert-key", &options.metrics_cert_key, "in that folder").Value("FILE");
   flags.Add("enable-http2", &options.server_limits.http2, "HTTP/2 on the ports of metrics, health and webhooks");
@@ -148,7 +148,7 @@ void AddServerFlags(FlagSet& flags, State& state) {
       .Check([](const std::string& value) { return serve::CheckTlsVersion(value); });
   flags
       .Add("tls-cipher-suites", &options.tls.cipher_suites, &serve::ParseCipherSuites,
-           "with commas, under Kubernetes' names; default: those that are safe")
+           "comma-separated, by Kubernetes' names; default: the secure ones")
       .Value("NAMES");
   flags.Add("debug-endpoint", &options.debug_endpoint, "/debug beside /metrics");
   flags.Add("log-level-endpoint", &options.log_level_endpoint, "/debug/log-level: change the log level at run time");
@@ -160,31 +160,34 @@ void AddServerFlags(FlagSet& flags, State& state) {
 // Every program has them, as with kubebuilder: whether webhooks are added is not known yet.
 void AddWebhookFlags(FlagSet& flags, State& state) {
   WebhookOptions& webhooks = state.options.webhooks;
-  flags.Add("webhook-name", &webhooks.name, &ReadNotEmpty, "of the webhook configurations; with a suffix of the Service and the Secret")
+  flags
+      .Add("webhook-name", &webhooks.name, &ReadNotEmpty,
+           "name of the webhook configurations; with a suffix, of the Service and the Secret")
       .Value("NAME")
       .Default(webhooks.name);
-  flags.Add("webhook-port", &webhooks.port, "of the webhooks, if the program has some").Range(0, 65535);
+  flags.Add("webhook-port", &webhooks.port, "port of the webhooks, if the program has any").Range(0, 65535);
   flags.Add("webhook-bind-address", &webhooks.bind_address, "an IP address; default: all").Value("ADDRESS");
-  flags.Add("webhook-cert-path", &webhooks.cert_path, "its certificate; without: issued and rotated by the program").Value("FOLDER");
+  flags.Add("webhook-cert-path", &webhooks.cert_path, "folder of its certificate; default: issued and rotated by the program")
+      .Value("FOLDER");
   flags.Add("webhook-cert-name", &webhooks.cert_name, "in that folder").Value("FILE");
   flags.Add("webhook-cert-key", &webhooks.cert_key, "in that folder").Value("FILE");
-  flags.Add("webhook-service", &webhooks.service, "the Service in front of that port; default: the name, and -webhook").Value("NAME");
+  flags.Add("webhook-service", &webhooks.service, "the Service of that port; default: --webhook-name and -webhook").Value("NAME");
   flags.Add("webhook-url", &webhooks.url, "how API servers reach the program if there is no Service: https://HOST:PORT").Value("URL");
   flags.Add("webhook-inject", &webhooks.inject, "write the CA into the webhook configurations");
   flags.Add("webhook-install", &webhooks.install, "create the webhook configurations and their Service, and keep them as registered");
-  flags.Add("webhook-shutdown-delay", &webhooks.shutdown_delay, "answer for so long after SIGTERM");
+  flags.Add("webhook-shutdown-delay", &webhooks.shutdown_delay, "keep answering for this long after SIGTERM");
 }
 
 void AddOtherFlags(FlagSet& flags, State& state, const std::string& program) {
   ManagerOptions& options = state.options;
-  flags.Add("kube-api-qps", &state.qps, &ReadQps, "requests a second at most; -1: as many as the server takes")
+  flags.Add("kube-api-qps", &state.qps, &ReadQps, "maximum requests per second; -1: no limit")
       .Value("N")
       .Default(internal::ShowFlag(state.qps));
-  flags.Add("kube-api-burst", &state.burst, &ReadBurst, "that many at once, with --kube-api-qps")
+  flags.Add("kube-api-burst", &state.burst, &ReadBurst, "maximum burst, with --kube-api-qps")
       .Value("N")
       .Default(std::to_string(state.burst));
-  flags.Add("graceful-shutdown-timeout", &options.graceful_shutdown_timeout, "wait so long for running work; negative: indefinitely");
-  flags.Add("preflight", &options.preflight, &ReadPreflight, "permissions that are missing at start: warn, fail or skip")
+  flags.Add("graceful-shutdown-timeout", &options.graceful_shutdown_timeout, "wait this long for running work; negative: indefinitely");
+  flags.Add("preflight", &options.preflight, &ReadPreflight, "on missing permissions at start: warn, fail or skip")
       .Value("MODE")
       .Default(NameOf(options.preflight));
   const auto skip_preflight = [](const std::string& value) -> Result<Preflight> {

@@ -173,8 +173,8 @@ TEST(ManagerFlagsTest, BadValuesNameTheFlagAndChangeNothing) {
   EXPECT_EQ(ErrorOf({"--preflight=maybe"}), "--preflight: expected warn, fail or skip, not \"maybe\"");
   EXPECT_EQ(ErrorOf({"--print-rbac=bot"}), "--print-rbac: expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"bot\"");
   EXPECT_EQ(ErrorOf({"--print-manifests=/bot"}), "--print-manifests: expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"/bot\"");
-  EXPECT_EQ(ErrorOf({"--kube-api-qps=0"}), "--kube-api-qps: expected requests a second, such as 20, or -1 for no limit, not \"0\"");
-  EXPECT_EQ(ErrorOf({"--kube-api-qps=20x"}), "--kube-api-qps: expected requests a second, such as 20, or -1 for no limit, not \"20x\"");
+  EXPECT_EQ(ErrorOf({"--kube-api-qps=0"}), "--kube-api-qps: expected requests per second, such as 20, or -1 for no limit, not \"0\"");
+  EXPECT_EQ(ErrorOf({"--kube-api-qps=20x"}), "--kube-api-qps: expected requests per second, such as 20, or -1 for no limit, not \"20x\"");
   EXPECT_EQ(ErrorOf({"--kube-api-burst=0"}), "--kube-api-burst: expected a number such as 30, not \"0\"");
   EXPECT_EQ(ErrorOf({"--graceful-shutdown-timeout"}), "--graceful-shutdown-timeout needs a value: TIME");
   EXPECT_EQ(ErrorOf({"-v=loud"}), "-v: expected a number such as 4, not \"loud\"");
@@ -220,7 +220,7 @@ TEST(ManagerFlagsTest, HelpNamesTheFlagsAndThoseOfTheClient) {
        {"  --leader-elect                       work only", "  --leader-elect-lease-name NAME       the Lease (default test)\n",
         "  --metrics-bind-address ADDRESS ", "  --print-rbac[=NAMESPACE/NAME] ", "  --print-manifests[=NAMESPACE/NAME] ",
         "  --kubeconfig FILE ", "  -v N ", "  --metrics-secure ", "between tries (default 3s)\n",
-        "permissions that are missing at start: warn, fail or skip (default warn)\n", "(default VersionTLS12)\n"})
+        "on missing permissions at start: warn, fail or skip (default warn)\n", "(default VersionTLS12)\n"})
     EXPECT_THAT(help, HasSubstr(line));
 }
 
@@ -407,7 +407,7 @@ TEST(ManagerFlagsRunTest, MainIsTheShorthand) {
 TEST(ManagerFlagsDeathTest, RunLeavesTheProcessWhereSomethingHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(RunSomethingThatHangs(), ::testing::ExitedWithCode(1),
-              "test: shutdown was not over after 0.02s, still running: runnable stuck");
+              "test: shutdown did not finish within 0.02s, still running: runnable stuck");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ bool Under(std::string_view path, std::string_view root) {
 Result<std::optional<serve::HttpServerOptions>> BindAddress(std::string_view what, const std::string& text) {
   if (text.empty() || text == "0") return std::optional<serve::HttpServerOptions>();
   const auto wrong = [&] {
-    return Error::Invalid(fmt::format("{}: \"{}\" is no address: \":8080\" and \"127.0.0.1:8080\" are", what, text));
+    return Error::Invalid(fmt::format("{}: \"{}\" is not an address: expected \":8080\" or \"127.0.0.1:8080\"", what, text));
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) return wrong();

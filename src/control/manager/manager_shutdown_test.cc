@@ -86,7 +86,7 @@ TEST_F(ManagerShutdownTest, AReconcilerThatDoesNotReturnIsNamedWithItsKeys) {
   const Result<void> ran = running.Stop();
   ASSERT_FALSE(ran);
   EXPECT_TRUE(IsShutdownTimeout(ran.error()));
-  EXPECT_EQ(ran.error().ToString(), "shutdown was not over after 0.05s, still running: controller maps (default/a, default/b)");
+  EXPECT_EQ(ran.error().ToString(), "shutdown did not finish within 0.05s, still running: controller maps (default/a, default/b)");
   EXPECT_THAT(manager.StillRunning(), ElementsAre("controller maps (default/a, default/b)"));
   // Later it ends after all: nothing is left, and the destructor has nothing to wait for.
   stuck_.Release();
@@ -102,7 +102,7 @@ TEST_F(ManagerShutdownTest, TheDestructorWaitsForWhatStillRuns) {
     ASSERT_TRUE(Eventually([&] { return stuck_.inside() == 1; }));
     const Result<void> ran = running.Stop();
     ASSERT_FALSE(ran);
-    EXPECT_EQ(ran.error().ToString(), "shutdown was not over after 0s, still running: runnable mailer");
+    EXPECT_EQ(ran.error().ToString(), "shutdown did not finish within 0s, still running: runnable mailer");
   }
   Thread destroyer("destroyer", [&] {
     manager.reset();
@@ -127,7 +127,7 @@ TEST_F(ManagerShutdownTest, TheTimeIsThatOfTheManagersClock) {
   ASSERT_TRUE(clock->WaitForWaiters(1));
   clock->Advance(seconds(25));
   runner.Join();
-  EXPECT_THAT(ran->error().ToString(), HasSubstr("not over after 25s, still running: runnable mailer"));
+  EXPECT_THAT(ran->error().ToString(), HasSubstr("did not finish within 25s, still running: runnable mailer"));
   stuck_.Release();
 }
 
@@ -199,7 +199,7 @@ TEST_F(ManagerShutdownTest, AFailureIsToldWithWhatStillRuns) {
                                    }}));
   const Result<void> ran = manager.Run(Patience());
   ASSERT_FALSE(ran);
-  EXPECT_EQ(ran.error().ToString(), "shutdown was not over after 0.05s, still running: runnable mailer: bad: no disk");
+  EXPECT_EQ(ran.error().ToString(), "shutdown did not finish within 0.05s, still running: runnable mailer: bad: no disk");
   EXPECT_FALSE(IsShutdownTimeout(ran.error()));
   stuck_.Release();
 }

@@ -84,7 +84,7 @@ TEST_F(ManagerTest, RunsControllersUntilItsContextStops) {
   cancel.Cancel();
   runner.Join();
   EXPECT_FALSE(manager.is_leader());
-  EXPECT_THAT(manager.Run(Patient()).error().ToString(), HasSubstr("runs once"));
+  EXPECT_THAT(manager.Run(Patient()).error().ToString(), HasSubstr("run only once"));
 }
 
 TEST_F(ManagerTest, NamesAreUniqueAndWhatComesTooLateIsRefused) {

@@ -247,12 +247,12 @@ Result<void> ManagerWebhooks::Check() const {
                                       good.error().message()));
   if (const std::string service = WebhookServiceName(Placed(Namespace())); options().url.empty()) {
     if (Result<void> good = ValidateDnsLabel(service); !good)
-      return Error::Invalid(fmt::format("webhooks: the Service would be {}, which is no name for one (--webhook-service sets it): {}",
+      return Error::Invalid(fmt::format("webhooks: the Service would be {}, which is not a valid name (--webhook-service sets it): {}",
                                         Quoted(service), good.error().message()));
   }
   if (!options().cert_path.empty()) return {};
   if (options().install && !options().inject)
-    return Error::Invalid("webhooks: install without inject: what is created needs the CA; leave out one of the two");
+    return Error::Invalid("webhooks: install needs inject, because the created configurations need the CA");
   const WebhookCertificateTimes& times = options().times;
   const auto seconds = [](std::chrono::nanoseconds time) { return Duration(time).ToString(); };
   if (times.leaf_lifetime < std::chrono::seconds(2))

@@ -193,7 +193,7 @@ TEST_F(ManagerWebhooksTest, RefusesAUrlThatCannotWorkAndInstallationWithoutInjec
   options.url.clear();
   options.install = true;
   options.inject = false;
-  EXPECT_THAT(why(options), HasSubstr("install without inject"));
+  EXPECT_THAT(why(options), HasSubstr("install needs inject"));
 }
 
 TEST_F(ManagerWebhooksTest, RefusesNamesThatObjectsCannotHave) {
@@ -556,7 +556,7 @@ TEST_F(ManagerWebhooksTest, TwoProgramsOfOneNameDoNotFightAtFullSpeedAndSaySo) {
     RunningManager second(two, Context::Background(clock));
     EXPECT_TRUE(Eventually([&] {
       clock->Advance(milliseconds(1));
-      return problems(one).find("perhaps by a program of the same name") != std::string::npos;
+      return problems(one).find("perhaps a program of the same name") != std::string::npos;
     })) << problems(one);
   }
   EXPECT_TRUE(Eventually([&] {

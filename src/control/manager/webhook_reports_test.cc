@@ -96,7 +96,7 @@ TEST_F(WebhookReportsTest, ASecretThatIsDeletedIsPutBackWithAnEvent) {
   EXPECT_EQ(unusable.note, "it was deleted");
   const events::v1::Event repaired = EventOf("WebhookCaRepaired");
   EXPECT_EQ(repaired.type, "Warning");
-  EXPECT_EQ(repaired.note, "put back the CA");
+  EXPECT_EQ(repaired.note, "restored the CA");
   EXPECT_NE(repaired.regarding.uid, uid) << "of the new Secret";
 }
 
@@ -108,7 +108,7 @@ TEST_F(WebhookReportsTest, ASecretThatIsDamagedIsRepairedWithAnEvent) {
   EXPECT_EQ(unusable.type, "Warning");
   EXPECT_FALSE(unusable.note.empty());
   EXPECT_THAT(Metrics(), HasSubstr("\nkubexx_webhook_certificate_errors_total 1\n"));
-  EXPECT_EQ(EventOf("WebhookCaRepaired").note, "put back the CA");
+  EXPECT_EQ(EventOf("WebhookCaRepaired").note, "restored the CA");
   const CaState after = CaState::Parse(CaSecret().value().data.Find("ca.json")->view()).value();
   EXPECT_EQ(after.Bundle(), before.Bundle());
 }

@@ -49,7 +49,7 @@ std::optional<HttpResponse> AnswerDebug(const serve::HttpRequest& request, const
                                         const InformerFactory& informers, bool leader, const Value& webhooks) {
   if (request.path != "/debug" && !request.path.starts_with("/debug/")) return std::nullopt;
   if (request.method != "GET" && request.method != "HEAD") {
-    HttpResponse refused = Say(405, "this can only be read: GET");
+    HttpResponse refused = Say(405, "read-only: use GET");
     refused.headers.Add("allow", "GET, HEAD");
     return refused;
   }

@@ -90,7 +90,7 @@ TEST_F(DebugEndpointTest, WrongQuestionsAreAnsweredInWords) {
   Add("web");
   Add("mail");
   EXPECT_EQ(Ask("/debug/controllers", "limit=x").status, 400);
-  EXPECT_THAT(Ask("/debug/controllers", "nothing=1").body, HasSubstr("controller, key, filter and limit"));
+  EXPECT_THAT(Ask("/debug/controllers", "nothing=1").body, HasSubstr("controller, key, filter or limit"));
   const serve::HttpResponse none = Ask("/debug/controllers", "controller=none");
   EXPECT_EQ(none.status, 404);
   EXPECT_THAT(none.body, HasSubstr("there are: web, mail"));

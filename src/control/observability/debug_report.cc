@@ -294,9 +294,9 @@ Result<DebugQuery> DebugQuery::Parse(std::string_view query) {
       const char* const end = value.data() + value.size();
       const auto [stopped, problem] = std::from_chars(value.data(), end, out.limit);
       if (problem != std::errc() || stopped != end || out.limit > kMostObjects)
-        return Error::Invalid(fmt::format("limit={}: it is a number from 0 to {}", value, kMostObjects));
+        return Error::Invalid(fmt::format("limit={}: expected a number from 0 to {}", value, kMostObjects));
     } else {
-      return Error::Invalid(fmt::format("there is no parameter \"{}\": controller, key, filter and limit are", name));
+      return Error::Invalid(fmt::format("unknown parameter \"{}\": expected controller, key, filter or limit", name));
     }
   }
   return out;

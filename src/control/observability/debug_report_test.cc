@@ -110,7 +110,7 @@ TEST(DebugReportTest, OrderIsInFlightFailingQueuedWaitingIdle) {
   AddQueued(status, "soon", KeyState::kWaiting, {}, seconds(1));
   AddQueued(status, "late", KeyState::kWaiting, {}, seconds(99));
   AddQueued(status, "bad", KeyState::kWaiting, {}, seconds(50));
-  status.failing = {Ran("worse", "gave up: no", 9), Ran("bad", "error: x", 2)};
+  status.failing = {Ran("worse", "terminal error: no", 9), Ran("bad", "error: x", 2)};
   status.recent = {Ran("done", "success")};
   const Value report = Report({status});
   EXPECT_THAT(Keys(report), ElementsAre("default/flying", "default/worse", "default/bad", "default/old", "default/young", "default/soon",
@@ -274,7 +274,7 @@ TEST(DebugQueryTest, ParsesItsParameters) {
 TEST(DebugQueryTest, RefusesWhatItDoesNotKnow) {
   for (const char* query : {"limit=1001", "limit=-1", "limit=", "limit=7x", "limit"})
     EXPECT_THAT(DebugQuery::Parse(query).error().ToString(), HasSubstr("from 0 to 1000")) << query;
-  EXPECT_THAT(DebugQuery::Parse("contoller=web").error().ToString(), HasSubstr("no parameter \"contoller\""));
+  EXPECT_THAT(DebugQuery::Parse("contoller=web").error().ToString(), HasSubstr("unknown parameter \"contoller\""));
 }
 
 }  // namespace

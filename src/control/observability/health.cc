@@ -19,7 +19,7 @@ Result<void> RunCheck(const HealthCheck& check) {
   } catch (const std::exception& e) {
     return Error::Internal(fmt::format("the check threw an exception: {}", e.what()));
   } catch (...) {
-    return Error::Internal("the check threw something that is no std::exception");
+    return Error::Internal("the check threw something that is not a std::exception");
   }
 }
 

@@ -39,12 +39,12 @@ Result<LogSettings> Wanted(const serve::HttpRequest& request, LogSettings now) {
   const std::string_view text = Trimmed(request.body);
   if (request.body_too_large) return Error::Invalid("the text is too long");
   if (request.query.empty()) {
-    if (text.empty()) return Error::Invalid("send what is wanted, such as \"info\" or \"info,cache=4\"");
+    if (text.empty()) return Error::Invalid("send the new level, such as \"info\" or \"info,cache=4\"");
     return LogSettings::Parse(text);
   }
   constexpr std::string_view kComponent = "component=";
   if (!request.query.starts_with(kComponent) || request.query.find('&') != std::string::npos)
-    return Error::Invalid("the query may be component=NAME and nothing else");
+    return Error::Invalid("the query may only be component=NAME");
   const std::string component = request.query.substr(kComponent.size());
   if (component.empty() || component.find_first_of(",=%+") != std::string::npos)
     return Error::Invalid("component: names have letters, digits, dots and underscores");

@@ -62,13 +62,13 @@ TEST_F(LogLevelTest, OneComponentAtATime) {
 
 TEST_F(LogLevelTest, WrongTextsAreRefusedAndChangeNothing) {
   (void)Ask("PUT", "warn,cache=4");
-  EXPECT_THAT(Ask("PUT", ""), HasSubstr("400 send what is wanted"));
+  EXPECT_THAT(Ask("PUT", ""), HasSubstr("400 send the new level"));
   EXPECT_THAT(Ask("PUT", "loud"), HasSubstr("400 "));
   EXPECT_THAT(Ask("PUT", "=4"), HasSubstr("400 log setting"));
   EXPECT_THAT(Ask("PUT", "info,cache=5", "component=queue"), HasSubstr("400 with a component, the text is one level"));
   EXPECT_THAT(Ask("PUT", "5", "component="), HasSubstr("400 component: names"));
   EXPECT_THAT(Ask("PUT", "5", "component=a,b"), HasSubstr("400 component: names"));
-  EXPECT_THAT(Ask("PUT", "5", "level=5"), HasSubstr("400 the query may be component=NAME"));
+  EXPECT_THAT(Ask("PUT", "5", "level=5"), HasSubstr("400 the query may only be component=NAME"));
   EXPECT_EQ(Ask("GET"), "200 warn,cache=4\n");
   EXPECT_THAT(Ask("POST", "info"), HasSubstr("405 GET reads it, PUT changes it"));
   EXPECT_THAT(Ask("DELETE"), HasSubstr("405 "));

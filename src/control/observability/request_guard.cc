@@ -170,7 +170,7 @@ RequestGuard::Allowance& RequestGuard::AllowanceOf(const std::string& peer) {
 std::optional<serve::HttpResponse> RequestGuard::Enqueue(Waiting request, bool was_known) {
   const MetricsReviewLimits& limits = options_.limits;
   const auto too_many = [] {
-    serve::HttpResponse response = Say(429, "too many requests of this client need the API server");
+    serve::HttpResponse response = Say(429, "too many requests of this client wait for the API server");
     response.headers.Add("retry-after", "1");
     return response;
   };
