@@ -144,11 +144,11 @@ Result<void> HandlerThread::WaitForSync(const Context& ctx) {
     return synced_ || removed_.load();
   };
   if (Result<void> r = WaitUntil(ctx, mu_, synced_changed_, over); !r) {
-    return r.error().WithContext("handler " + name_ + " has not been told everything yet");
+    return r.error().WithContext("handler " + name_ + " has not processed the initial list yet");
   }
   if (synced_) return {};
   // The context often stops the informer too, which may remove the handler first: the caller sees the cause.
-  if (Result<void> r = ctx.Check(); !r) return r.error().WithContext("handler " + name_ + " has not been told everything yet");
+  if (Result<void> r = ctx.Check(); !r) return r.error().WithContext("handler " + name_ + " has not processed the initial list yet");
   return Error(ErrorKind::kClosed, "handler " + name_ + " was removed, or its informer has stopped");
 }
 
@@ -206,7 +206,7 @@ void HandlerThread::Tell(const Notification& notification) {
   } catch (const std::exception& e) {
     Failed(e.what());
   } catch (...) {
-    Failed("an exception that is no std::exception");
+    Failed("an exception that is not a std::exception");
   }
   handled_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -247,7 +247,7 @@ void HandlerThread::Failed(std::string_view what) {
   const auto now = std::chrono::steady_clock::now();
   if (last_failure_log_ && now - *last_failure_log_ < std::chrono::seconds(1)) return;
   last_failure_log_ = now;
-  log_.Error("An event handler threw; the notification counts as told", {{"what", what}, {"failures", failures}});
+  log_.Error("An event handler threw; the notification counts as delivered", {{"what", what}, {"failures", failures}});
 }
 
 }  // namespace kube::internal

@@ -26,12 +26,12 @@ HandlerRegistration::~HandlerRegistration() {
 bool HandlerRegistration::HasSynced() const { return thread_ != nullptr && thread_->HasSynced(); }
 
 Result<void> HandlerRegistration::WaitForSync(const Context& ctx) const {
-  if (thread_ == nullptr) return Error(ErrorKind::kClosed, "this registration is of no handler");
+  if (thread_ == nullptr) return Error(ErrorKind::kClosed, "this registration has no handler");
   return thread_->WaitForSync(ctx);
 }
 
 Result<bool> HandlerRegistration::WaitForSyncOrRefusal(const Context& ctx) const {
-  if (thread_ == nullptr) return Error(ErrorKind::kClosed, "this registration is of no handler");
+  if (thread_ == nullptr) return Error(ErrorKind::kClosed, "this registration has no handler");
   Result<bool> synced = informer_->core().WaitForSyncOrRefusal(ctx);
   if (!synced || !*synced) return synced;
   if (Result<void> told = thread_->WaitForSync(ctx); !told) return told.error();

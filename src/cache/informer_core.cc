@@ -97,7 +97,7 @@ void InformerCore::Start(const Context& ctx) {
   MutexLock lock(mu_);
   if (stopped_) return;
   if (started_) {
-    log_.V(2).Info("The informer runs already");
+    log_.V(2).Info("The informer is already running");
     return;
   }
   started_ = true;
@@ -177,7 +177,7 @@ Result<std::shared_ptr<HandlerThread>> InformerCore::AddHandler(Handler handler,
   } else if (period.count() > 0) {
     period = std::max(period, kMinResync);
     if (period < check && started_) {
-      log_.Warn("The informer runs already and looks for resyncs less often than the handler wants",
+      log_.Warn("The informer is already running and checks for resyncs less often than the handler needs",
                 {{"handler", name}, {"wanted", ResyncText(period)}, {"given", ResyncText(check)}});
       period = check;
     } else if (period < check) {
@@ -208,14 +208,14 @@ void InformerCore::RemoveHandler(const std::shared_ptr<HandlerThread>& handler, 
 
 Result<void> InformerCore::SetTransform(std::function<Result<void>(void*)> transform) {
   MutexLock lock(mu_);
-  if (started_ || stopped_) return Error::Invalid(what_ + ": the informer has started; a transform has to be set before");
+  if (started_ || stopped_) return Error::Invalid(what_ + ": the informer has started; set the transform before");
   transform_ = std::move(transform);
   return {};
 }
 
 Result<void> InformerCore::SetOnError(std::function<void(const Error&)> on_error) {
   MutexLock lock(mu_);
-  if (started_ || stopped_) return Error::Invalid(what_ + ": the informer has started; an error handler has to be set before");
+  if (started_ || stopped_) return Error::Invalid(what_ + ": the informer has started; set the error handler before");
   on_error_ = std::move(on_error);
   return {};
 }
@@ -251,19 +251,19 @@ void InformerCore::Apply(const Delta& delta, bool initial, std::vector<Notificat
   const std::optional<std::uint64_t> version = VersionNumber(form_.ResourceVersion(object).view());
   const ObjectRef current = store_->Get(form_.Namespace(object).view(), form_.Name(object).view());
   if (store_->undecodable() > 0 && OlderThanUndecodable(form_.Key(object), version)) {
-    log_.V(4).Info("An event came late", {{"key", form_.Key(object).ToString()}, {"version", version.value_or(0)}});
+    log_.V(4).Info("An event arrived late", {{"key", form_.Key(object).ToString()}, {"version", version.value_or(0)}});
     return;
   }
   if (current != nullptr && version) {
     const std::optional<std::uint64_t> held = VersionNumber(form_.ResourceVersion(current.get()).view());
     if (held && (*version < *held || (*version == *held && delta.type != DeltaType::kDeleted))) {
-      log_.V(4).Info("An event came late or twice", {{"key", form_.Key(object).ToString()}, {"version", *version}, {"held", *held}});
+      log_.V(4).Info("An event arrived late or twice", {{"key", form_.Key(object).ToString()}, {"version", *version}, {"held", *held}});
       return;
     }
   }
   if (current == nullptr && version && *version < newest_ && delta.type != DeltaType::kDeleted &&
       DeletedSince(form_.Key(object), *version)) {
-    log_.V(4).Info("An event came after the deletion of its object", {{"key", form_.Key(object).ToString()}, {"version", *version}});
+    log_.V(4).Info("An event arrived after the deletion of its object", {{"key", form_.Key(object).ToString()}, {"version", *version}});
     return;
   }
   if (version) newest_ = std::max(newest_, *version);
@@ -516,7 +516,7 @@ void InformerCore::CancelNotify(std::uint64_t id) {
 
 Result<void> InformerCore::WaitUntilSeen(const Context& ctx, const ObjectKey& key, std::string_view resource_version) {
   const std::optional<std::uint64_t> wanted = VersionNumber(resource_version);
-  if (!wanted) return Error::Invalid(what_ + ": \"" + std::string(resource_version) + "\" is no resource version that can be waited for");
+  if (!wanted) return Error::Invalid(what_ + ": \"" + std::string(resource_version) + "\" is not a resource version to wait for");
   return WaitUntilSeen(ctx, {.key = key, .version = *wanted, .stamp = NextStamp()});
 }
 

@@ -94,7 +94,7 @@ void InformerCore::ApplyUndecodable(UndecodableObject object, bool deleted, std:
   }
   if (current == nullptr && version && *version < newest_ && !deleted) late = late || DeletedSince(object.key, *version);
   if (late) {
-    log_.V(4).Info("An event that cannot be decoded came late or twice", {{"key", object.key.ToString()}});
+    log_.V(4).Info("An event that cannot be decoded arrived late or twice", {{"key", object.key.ToString()}});
     return;
   }
   if (version) newest_ = std::max(newest_, *version);
@@ -142,7 +142,7 @@ void InformerCore::SayUndecodable(const UndecodableObject& object) {
   if (known && (known->error.empty() || (known->uid == object.uid && known->error == object.error))) {
     log_.V(4).Info("An object still cannot be decoded", fields);
   } else if (++named_ <= kNamedAtOnce) {
-    log_.Warn("An object cannot be decoded: the cache goes on without it, and keeps its last version that could be", fields);
+    log_.Warn("An object cannot be decoded: the cache continues without it, and keeps the last version that was decoded", fields);
   } else {
     log_.V(4).Info("An object cannot be decoded", fields);
   }

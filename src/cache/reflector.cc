@@ -198,7 +198,7 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
     const bool other = !own.empty() && !dynamic.kind().empty() &&
                        (dynamic.gvk().group_version() != own.group_version() || (!own.kind.empty() && dynamic.kind() != own.kind));
     if (table || other) {
-      options_.log.Error("An object of another kind came, and was skipped",
+      options_.log.Error("Skipped an object of another kind",
                          {{"apiVersion", dynamic.api_version().view()}, {"kind", dynamic.kind().view()}, {"type", ToString(type)}});
       return false;
     }
@@ -207,7 +207,7 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
   // A cluster-scoped kind has no namespace, also in an informer of one namespace.
   const std::string_view ns = form_.Namespace(object).view();
   if (!options_.ns.empty() && ns != options_.ns && namespaced_.value_or(true)) {
-    options_.log.Error("An object of another namespace came, and was skipped", {{"type", ToString(type)}});
+    options_.log.Error("Skipped an object of another namespace", {{"type", ToString(type)}});
     return false;
   }
   return true;
@@ -215,7 +215,7 @@ bool Reflector::Impl::Acceptable(WatchEventType type, const void* object) const 
 
 bool Reflector::Impl::Nameless(WatchEventType type, const void* object) const {
   if (type == WatchEventType::kBookmark || !form_.Name(object).empty()) return false;
-  options_.log.Error("An object without a name came", {{"type", ToString(type)}});
+  options_.log.Error("Received an object without a name", {{"type", ToString(type)}});
   return true;
 }
 
@@ -255,7 +255,7 @@ Result<void> Reflector::Impl::Transform(void* object) const {
   } catch (const std::exception& e) {
     return Error(ErrorKind::kUserCode, std::string("the transform threw: ") + e.what());
   } catch (...) {
-    return Error(ErrorKind::kUserCode, "the transform threw something that is no std::exception");
+    return Error(ErrorKind::kUserCode, "the transform threw something that is not a std::exception");
   }
 }
 

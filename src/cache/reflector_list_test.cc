@@ -432,14 +432,14 @@ TEST_F(ReflectorStreamTest, WarnsEveryTenSecondsWhereNothingComes) {
   ASSERT_TRUE(watch->WaitDrained());
   clock_->Advance(std::chrono::seconds(9));
   ASSERT_TRUE(watch->WaitDrained());
-  EXPECT_EQ(log_->Count("Nothing has come yet"), 0U);
+  EXPECT_EQ(log_->Count("No event of a streamed list has arrived yet"), 0U);
   clock_->Advance(std::chrono::seconds(1));
-  ASSERT_TRUE(log_->WaitFor("W \"Nothing has come yet of a list that the server streams\""));
+  ASSERT_TRUE(log_->WaitFor("W \"No event of a streamed list has arrived yet\""));
   EXPECT_EQ(log_->Count("since=\"10s\""), 1U) << log_->text();
   ASSERT_TRUE(clock_->WaitForWaiters(1));
   ASSERT_TRUE(watch->WaitDrained());
   clock_->Advance(std::chrono::seconds(10));
-  ASSERT_TRUE(log_->WaitFor("Nothing has come yet", 2));
+  ASSERT_TRUE(log_->WaitFor("No event of a streamed list has arrived yet", 2));
   EXPECT_THAT(sink_.calls(), IsEmpty());
 }
 
@@ -454,9 +454,9 @@ TEST_F(ReflectorStreamTest, WarnsWhereTheBookmarkDoesNotCome) {
   clock_->Advance(std::chrono::seconds(5));
   ASSERT_TRUE(watch->WaitDrained());
   ASSERT_TRUE(clock_->WaitForWaiters(1));
-  EXPECT_EQ(log_->Count("has not come"), 0U) << "the last event is five seconds old";
+  EXPECT_EQ(log_->Count("has not arrived"), 0U) << "the last event is five seconds old";
   clock_->Advance(std::chrono::seconds(10));
-  ASSERT_TRUE(log_->WaitFor("W \"The bookmark that ends a streamed list has not come\""));
+  ASSERT_TRUE(log_->WaitFor("W \"The bookmark that ends a streamed list has not arrived\""));
   EXPECT_EQ(log_->Count("since=\"15s\""), 1U) << log_->text();
   watch->Synced("9");
   ASSERT_TRUE(sink_.WaitForCalls(1));
@@ -491,7 +491,7 @@ TEST_F(ReflectorStreamTest, AStreamThatNeverEndsIsEndedHere) {
   for (int i = 0; i < 36 && first->stops() == 0; ++i) {
     ASSERT_TRUE(clock_->WaitForWaiters(1));
     clock_->Advance(std::chrono::seconds(10));
-    ASSERT_TRUE(log_->WaitFor("\"Nothing has come yet", static_cast<std::size_t>(std::min(i + 1, 35))));
+    ASSERT_TRUE(log_->WaitFor("\"No event of a streamed list has arrived yet", static_cast<std::size_t>(std::min(i + 1, 35))));
   }
   ASSERT_TRUE(first->WaitStopped());
   ASSERT_TRUE(second->WaitDrained());

@@ -59,7 +59,7 @@ std::optional<bool> ParseSwitch(std::string_view text) {
 bool WatchListClientFrom(const char* value, const Logger& log) {
   if (value == nullptr || *value == '\0') return true;
   const std::optional<bool> read = ParseSwitch(value);
-  if (!read) log.Warn("KUBE_FEATURE_WatchListClient is neither true nor false: lists come as streams", {{"value", value}});
+  if (!read) log.Warn("KUBE_FEATURE_WatchListClient is neither true nor false: using streamed lists", {{"value", value}});
   return read.value_or(true);
 }
 

@@ -108,7 +108,7 @@ Reflector::Impl::Streamed Reflector::Impl::StreamList(const Context& ctx, std::u
         error = TransportError(transport_reason::kUnexpectedEof, "the watch ended within a second without an event");
       }
       if (!error) {
-        options_.log.V(4).Info("The stream of a list ended early: once more");
+        options_.log.V(4).Info("The stream of a list ended early: retrying");
         early_ends = early ? early_ends + 1 : 0;
         if (early_ends > kEarlyEndsWithoutWait) (void)Wait(ctx, "the stream of a list ends early each time", false);
         continue;
@@ -235,8 +235,7 @@ bool Reflector::Impl::GoOnAfter(const Context& ctx, const Ending& ending, RetryW
     return false;
   }
   if (IsTooLargeResourceVersion(error)) {
-    options_.log.Warn(options_.what + ": the versions of the server have gone back: listing again",
-                      {{"version", version_}, {"err", error}});
+    options_.log.Warn(options_.what + ": the server's versions went backwards: listing again", {{"version", version_}, {"err", error}});
     version_unavailable_ = true;
     return false;
   }
@@ -347,9 +346,9 @@ std::optional<Reflector::Impl::Ending> Reflector::Impl::OnTimer(const Context& c
     initial->next_warning = now + kBookmarkWarning;
     const std::chrono::nanoseconds silence = now - (watch.events == 0 ? watch.start : heard_.value_or(watch.start));
     if (watch.events == 0) {
-      options_.log.Warn("Nothing has come yet of a list that the server streams", {{"since", silence}});
+      options_.log.Warn("No event of a streamed list has arrived yet", {{"since", silence}});
     } else if (silence >= kBookmarkWarning) {
-      options_.log.Warn("The bookmark that ends a streamed list has not come", {{"events", watch.events}, {"since", silence}});
+      options_.log.Warn("The bookmark that ends a streamed list has not arrived", {{"events", watch.events}, {"since", silence}});
     }
     return CheckVersion(ctx, watch);
   }

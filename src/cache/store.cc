@@ -196,7 +196,7 @@ class Store::Impl {
     MutexLock writer(writer_mu_);
     {
       ReaderLock lock(mu_);
-      if (FindIndex(name) != nullptr) return Error::Invalid("index \"" + name + "\": there is one of this name already");
+      if (FindIndex(name) != nullptr) return Error::Invalid("index \"" + name + "\": an index of this name exists already");
     }
     functions_.push_back({name, std::move(function)});
     NamedIndex index{std::move(name)};
@@ -354,7 +354,7 @@ class Store::Impl {
       } catch (const std::exception& e) {
         Count(object, e.what());
       } catch (...) {
-        Count(object, "something that is no std::exception");
+        Count(object, "something that is not a std::exception");
       }
       return {};
     }

@@ -54,11 +54,9 @@ void ConfigFlags::AddTo(FlagSet& flags, LoadOptions& options) {
   flags.Add("client-key", &options.key_file, "its key").Value("FILE").NotInEnvironment();
   flags.Add("certificate-authority", &options.ca_file, "what signs the server's certificate").Value("FILE").NotInEnvironment();
   flags.Add("insecure-skip-tls-verify", &options.insecure, "accept any certificate: not safe").NotInEnvironment();
-  flags.Add("tls-server-name", &options.tls_server_name, "the name that the server's certificate has to have")
-      .Value("NAME")
-      .NotInEnvironment();
+  flags.Add("tls-server-name", &options.tls_server_name, "the expected name in the server's certificate").Value("NAME").NotInEnvironment();
   flags.Add("proxy-url", &options.proxy_url, "connect through this proxy").Value("URL").Secret().NotInEnvironment();  // may hold a password
-  flags.Add("disable-compression", &options.disable_compression, "do not ask for compressed answers");
+  flags.Add("disable-compression", &options.disable_compression, "do not request compressed responses");
   flags.Add("request-timeout", &options.timeout, &ReadTimeout, "the deadline of a request; 0 means none").Value("TIME");
   flags.Add("as", &options.impersonate.user, "the user to impersonate").Value("USER").NotInEnvironment();
   flags.Add("as-uid", &options.impersonate.uid, "the UID to impersonate").Value("UID").NotInEnvironment();

@@ -39,7 +39,7 @@ Result<internal::Query> ToQuery(const CommandOptions& options, bool attach) {
   if (!attach && options.command.empty()) return Error::Invalid("the command is missing");
   const bool stderr_stream = static_cast<bool>(options.on_stderr) && !options.tty;
   if (!options.open_stdin && !options.on_stdout && !stderr_stream) {
-    return Error::Invalid("nothing of stdin, stdout and stderr is asked for: set open_stdin, on_stdout or on_stderr");
+    return Error::Invalid("no stream is requested: set open_stdin, on_stdout or on_stderr");
   }
   internal::Query query;
   for (const std::string& argument : options.command) query.emplace("command", argument);
@@ -96,7 +96,7 @@ class RemoteCommand::Impl {
   Result<void> CloseStdin(const Context& ctx) {
     if (!options_.open_stdin) return Error::Invalid("the session has no stdin: start it with open_stdin");
     if (protocol_ != kV5) {
-      return Error::Invalid("the server speaks only " + protocol_ + ", in which the end of stdin cannot be told");
+      return Error::Invalid("the server speaks only " + protocol_ + ", which cannot signal the end of stdin");
     }
     {
       MutexLock lock(mu_);
@@ -169,9 +169,9 @@ class RemoteCommand::Impl {
       const std::string_view bytes = (*message)->payload;
       if ((*message)->text) {
         (void)socket_->WriteClose(session_.first.WithTimeout(std::chrono::seconds(1)), 1003);
-        return Broken(transport_reason::kProtocol, "a text message came where only binary ones may");
+        return Broken(transport_reason::kProtocol, "received a text message, expected binary ones");
       }
-      if (bytes.empty()) return Broken(transport_reason::kProtocol, "a message without a channel came");
+      if (bytes.empty()) return Broken(transport_reason::kProtocol, "received a message without a channel");
       switch (bytes[0]) {
         case kStdout:
           Deliver(options_.on_stdout, stdout_failed_, bytes.substr(1));

@@ -88,7 +88,7 @@ Result<std::uint16_t> ListenOn(const std::vector<std::string>& addresses, std::u
 }
 
 Result<void> Acceptor::Start(std::vector<Listener> listeners, Handler handler, std::function<void()> woken) {
-  if (!wake_.valid()) return Error(ErrorKind::kTransport, "no eventfd could be made: too many open files?");
+  if (!wake_.valid()) return Error(ErrorKind::kTransport, "cannot create an eventfd: too many open files?");
   listeners_ = std::move(listeners);
   handler_ = std::move(handler);
   woken_ = std::move(woken);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kReadSize = std::size_t{32} << 10;
 
 Result<internal::Query> ToQuery(const LogOptions& options) {
-  if (options.since_seconds && options.since_time) return Error::Invalid("logs: of since_seconds and since_time at most one may be given");
+  if (options.since_seconds && options.since_time) return Error::Invalid("logs: set only one of since_seconds and since_time");
   internal::Query query;
   const auto add = [&query](const char* name, std::string value) { query.emplace(name, std::move(value)); };
   if (!options.container.empty()) add("container", options.container);
@@ -94,7 +94,7 @@ Result<LogStream> StreamLogs(const Context& ctx, const Client& client, const Obj
 }
 
 Result<std::string> GetLogs(const Context& ctx, const Client& client, const ObjectKey& pod, const LogOptions& options) {
-  if (options.follow) return Error::Invalid("logs that are followed have no end: use StreamLogs");
+  if (options.follow) return Error::Invalid("followed logs have no end: use StreamLogs");
   Result<LogStream> stream = StreamLogs(ctx, client, pod, options);
   if (!stream) return stream.error();
   const std::string what = "get " + internal::DescribePod(pod, "log");

@@ -84,7 +84,7 @@ Error NotUnderstood(std::string_view content_type, std::string_view body) {
       "\", which is neither JSON nor Kubernetes protobuf; is this the address of an API server? The answer begins: " + begin);
 }
 
-Error EmptyBody() { return Error::Decode("the server's answer is empty, where an object was expected"); }
+Error EmptyBody() { return Error::Decode("the server's response is empty, expected an object"); }
 
 // A list as a Value: a selection of fields is about its items.
 Result<Value> ParseListJson(std::string_view body, DecodeOptions options) {
@@ -99,7 +99,7 @@ Result<void> TakeMetadata(const Value& value, PartialObjectMetadata& out) {
       value["metadata"].is_null() ? meta::v1::ObjectMeta() : FromValue<meta::v1::ObjectMeta>(value["metadata"]);
   if (!metadata) return metadata.error();
   if (metadata->uid.empty() && metadata->creation_timestamp.IsZero() && metadata->name.empty() && metadata->generate_name.empty()) {
-    return Error::Decode("the answer has no object metadata: " + value["kind"].string_value().str() + " is no kind with metadata");
+    return Error::Decode("the answer has no object metadata: " + value["kind"].string_value().str() + " is not a kind with metadata");
   }
   out.metadata = *std::move(metadata);
   return {};
@@ -190,7 +190,7 @@ Result<void> DecodeObject(const TypeInfo* type, bool metadata_only, std::string_
   const BodyFormat format = FormatOf(content_type);
   if (format == BodyFormat::kUnknown) return NotUnderstood(content_type, body);
   if (type == nullptr) {
-    if (format != BodyFormat::kJson) return Error::Decode("the server answered with protobuf where JSON was asked for");
+    if (format != BodyFormat::kJson) return Error::Decode("the server answered with protobuf, but JSON was requested");
     Result<DynamicObject> read = FromJson<DynamicObject>(body, options);
     if (!read) return read.error();
     if (read->kind() == "Status" && read->api_version() == "v1") {
@@ -214,7 +214,7 @@ namespace {
 Result<void> DecodeWholeList(const TypeInfo* type, bool metadata_only, BodyFormat format, std::string_view body,
                              const DecodeOptions& options, void* list) {
   if (type == nullptr) {
-    if (format != BodyFormat::kJson) return Error::Decode("the server answered with protobuf where JSON was asked for");
+    if (format != BodyFormat::kJson) return Error::Decode("the server answered with protobuf, but JSON was requested");
     Result<Value> value = ParseListJson(body, options);
     if (!value) return value.error();
     const DynamicObject read(*std::move(value));

@@ -116,7 +116,8 @@ Result<ForwardedPort> ParseForwardedPort(std::string_view spec) {
   const std::optional<std::uint16_t> local_port = local.empty() && colon == 0 ? 0 : ParsePort(local);
   const std::optional<std::uint16_t> remote_port = ParsePort(remote);
   if (!local_port || !remote_port || *remote_port == 0) {
-    return Error::Invalid(fmt::format("\"{}\" is no port to forward: say LOCAL:REMOTE, REMOTE, or :REMOTE for any local port", spec));
+    return Error::Invalid(
+        fmt::format("\"{}\" is not a port to forward: expected LOCAL:REMOTE, REMOTE, or :REMOTE for any local port", spec));
   }
   return ForwardedPort{*local_port, *remote_port};
 }

@@ -73,7 +73,7 @@ class RestMapper::Impl {
     // What files say may be hours old.
     if (discovery_.fresh() && !MayRefresh(*ctx.clock())) return miss(*index);
     apis = discovery_.Refresh(ctx, *apis);
-    if (!apis) return apis.error().WithContext("look again for what was not found");
+    if (!apis) return apis.error().WithContext("refresh the discovery after a miss");
     index = IndexOf(*apis);
     if (auto found = lookup(*index); Has(found)) return found;
     return miss(*index);

@@ -25,7 +25,7 @@ Result<Scale> ToCurrentForm(Value value) {
   const std::string kind = std::as_const(value)["kind"].string_value().str();
   if (kind != "Scale" || (api_version != "autoscaling/v1" && !IsOldForm(api_version))) {
     return Error::Decode("the server answered with " + api_version + " " + kind +
-                         " where a Scale of autoscaling/v1, apps or extensions was expected");
+                         ", expected a Scale of autoscaling/v1, apps or extensions");
   }
   if (IsOldForm(api_version)) {
     value["apiVersion"] = "autoscaling/v1";

@@ -393,7 +393,7 @@ TEST_F(Contract09Errors, AnEmptyBodyIsAnError) {
   transport_->Answer(200, "");
   const Result<Pod> pod = client_.Get<Pod>(ctx_, {"default", "web"});
   ASSERT_FALSE(pod);
-  EXPECT_EQ(pod.error().ToString(), "get pods default/web: the server's answer is empty, where an object was expected");
+  EXPECT_EQ(pod.error().ToString(), "get pods default/web: the server's response is empty, expected an object");
 }
 
 TEST_F(Contract09Errors, AnotherKindThanAskedForIsAnError) {

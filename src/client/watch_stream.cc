@@ -319,7 +319,7 @@ Result<std::optional<std::string_view>> FrameSplitter::NextJson() {
     while (begin_ < end_ && IsBlank(data[begin_])) ++begin_;
     scanned_ = std::max(scanned_, begin_);
     if (begin_ == end_) return std::optional<std::string_view>();
-    if (data[begin_] != '{') return Error::Decode("the watch stream is no sequence of JSON objects");
+    if (data[begin_] != '{') return Error::Decode("the watch stream is not a sequence of JSON objects");
     if (const std::optional<std::string_view> line = NextLine()) {
       if (line->size() > max_frame_) return TooLarge();
       return line;
@@ -410,7 +410,7 @@ Result<void> ParseProtobufEvent(std::string_view frame, RawEvent& out) {
       if (field.number == 1) out.object = field.bytes;
     }
   }
-  if (broken) return Error::Decode("a watch event is no protobuf message");
+  if (broken) return Error::Decode("a watch event is not a protobuf message");
   if (out.object.empty()) return Error::Decode("a watch event has no object");
   if (!HasProtobufEnvelope(out.object)) return Error::Decode("the object of a watch event does not begin with the bytes \"k8s\\0\"");
   return {};

@@ -98,7 +98,7 @@ TEST(FrameSplitterTest, ALineBeyondTheLimitIsRefused) {
 }
 
 TEST(Contract10Framing, WhatIsNoJsonIsSaid) {
-  EXPECT_THAT(Split(Framing::kJson, "<html>", 100), ElementsAre("error: the watch stream is no sequence of JSON objects"));
+  EXPECT_THAT(Split(Framing::kJson, "<html>", 100), ElementsAre("error: the watch stream is not a sequence of JSON objects"));
 }
 
 TEST(Contract10Framing, AJsonEventBeyondTheLimitIsRefused) {

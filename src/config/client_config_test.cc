@@ -121,8 +121,8 @@ TEST(ClientConfigTest, BaseUrlSaysWhatIsWrongWithAHost) {
   EXPECT_EQ(problem("example.com/prefix"), "host \"example.com/prefix\": has to be a URL or host:port; with a path, write the scheme too");
   EXPECT_EQ(problem("ftp://example.com"), "host \"ftp://example.com\": the scheme has to be http or https");
   EXPECT_EQ(problem("https://"), "host \"https://\": a URL without a host");
-  EXPECT_EQ(problem("https://a:port"), "host \"https://a:port\": a port that is no number from 1 to 65535");
-  EXPECT_EQ(problem("https://a:70000"), "host \"https://a:70000\": a port that is no number from 1 to 65535");
+  EXPECT_EQ(problem("https://a:port"), "host \"https://a:port\": a port that is not a number from 1 to 65535");
+  EXPECT_EQ(problem("https://a:70000"), "host \"https://a:70000\": a port that is not a number from 1 to 65535");
   EXPECT_EQ(problem("https://fd00::1:6443"), "host \"https://fd00::1:6443\": an IPv6 address needs brackets: https://[fd00::1]:6443");
   EXPECT_EQ(problem("https://[fd00::1"), "host \"https://[fd00::1\": an IPv6 address without its ']'");
   EXPECT_EQ(problem("https://a b"), "host \"https://a b\": a space or another character that a URL cannot have");

@@ -60,7 +60,7 @@ Result<std::shared_ptr<CredentialSource>> MakeCredentials(const ClientConfig& co
   if (config.exec != nullptr && config.auth_provider != nullptr)
     return Wrong("exec and auth-provider exclude each other; drop one of them");
   if (!config.token.empty() && !internal::IsHeaderToken(config.token.reveal())) {
-    return Wrong("the token has characters that cannot stand in a header, such as a line end");
+    return Wrong("the token has characters that a header cannot have, such as a line end");
   }
   if (!config.token_file.empty()) return FromTokenFile(config, std::move(clock));
   if (token) return Fixed(SecretString("Bearer " + config.token.reveal()));

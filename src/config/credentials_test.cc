@@ -173,7 +173,7 @@ TEST_F(Contract24No22, EmptyOrUnreadableFileKeepsThePreviousToken) {
   EXPECT_EQ(Header(source), "Bearer a");
   Write("garbage in hunter2");
   EXPECT_EQ(Header(source), "Bearer a");
-  EXPECT_THAT(log.text(), AllOf(HasSubstr("going on with the last one"), HasSubstr(folder_.At("token")), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("continuing with the last one"), HasSubstr(folder_.At("token")), Not(HasSubstr("hunter2"))));
   Write("b");  // and the next request has it, without another wait
   EXPECT_EQ(Header(source), "Bearer b");
 }
@@ -323,11 +323,11 @@ TEST_F(Contract12Oidc, FaultsSayWhatToDoAndHoldNoSecret) {
   answer_ = Error(ErrorKind::kTransport, "connection refused");
   EXPECT_THAT(fault(), HasSubstr("connection refused"));
   discovery_ = {.code = 200, .body = R"({"token_endpoint":"http://issuer.test/token"})"};
-  EXPECT_THAT(fault(), HasSubstr("no https URL"));
+  EXPECT_THAT(fault(), HasSubstr("not an https URL"));
   discovery_ = {.code = 200, .body = "{}"};
   EXPECT_THAT(fault(), HasSubstr("token_endpoint"));
   discovery_ = {.code = 200, .body = "hunter2"};
-  EXPECT_THAT(fault(), HasSubstr("discovery document is no JSON object"));
+  EXPECT_THAT(fault(), HasSubstr("discovery document is not a JSON object"));
   discovery_ = {.code = 404, .body = "hunter2"};
   EXPECT_THAT(fault(), HasSubstr("HTTP 404; check idp-issuer-url"));
   settings_["refresh-token"] = "";

@@ -33,7 +33,7 @@ Result<Value> Read(std::string_view text) {
     return yaml->front();
   }
   return Bad("the " + std::to_string(text.size()) +
-             " bytes that it printed are no ExecCredential in JSON; messages for people belong on standard error");
+             " bytes that it printed are not an ExecCredential in JSON; messages belong on standard error");
 }
 
 }  // namespace
@@ -82,13 +82,13 @@ Result<ExecCredential> ParseExecCredential(std::string_view text, std::string_vi
     return Bad(std::string("its output has ") + (key->empty() ? "status.clientCertificateData but no status.clientKeyData"
                                                               : "status.clientKeyData but no status.clientCertificateData"));
   }
-  if (!token->empty() && !IsHeaderToken(*token)) return Bad("status.token of its output has characters that cannot stand in a header");
+  if (!token->empty() && !IsHeaderToken(*token)) return Bad("status.token of its output has characters that a header cannot have");
   out.token = SecretString(*std::move(token));
   out.certificate_pem = *std::move(certificate);
   out.key_pem = SecretString(*std::move(key));
   if (!expires->empty()) {
     const Result<Time> time = Time::Parse(*expires);
-    if (!time) return Bad("status.expirationTimestamp of its output is no time such as 2006-01-02T15:04:05Z");
+    if (!time) return Bad("status.expirationTimestamp of its output is not a time such as 2006-01-02T15:04:05Z");
     // Go's zero time means: none. What the clock cannot hold never comes, or is long over.
     constexpr std::int64_t kLimit = 9'000'000'000;
     if (const std::int64_t seconds = time->unix_seconds(); *time != Time() && seconds < kLimit) {

@@ -181,7 +181,7 @@ Result<Authorization> ExecSource::Get(const Context& ctx) {
   failure_ = Failure{attempt, fresh.error()};
   if (!Usable()) return fresh.error();
   // After a 401 only: what is there has not expired, and the server may think otherwise about it next time.
-  Log().Error(fresh.error(), "Failed to refresh credentials after a 401, going on with the old ones", {{"command", config_.command}});
+  Log().Error(fresh.error(), "Failed to refresh credentials after a 401, continuing with the old ones", {{"command", config_.command}});
   rejected_ = false;
   return answer();
 }

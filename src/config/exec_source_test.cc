@@ -526,7 +526,7 @@ TEST_F(ExecFaultTest, RubbishIsNotRepeated) {
     ExpectFault("");
   }
   Print("hunter2");
-  ExpectFault("the 7 bytes that it printed are no ExecCredential in JSON");
+  ExpectFault("the 7 bytes that it printed are not an ExecCredential in JSON");
   Print("");
   ExpectFault("it printed nothing");
   Print(" \n");

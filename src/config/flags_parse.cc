@@ -307,11 +307,11 @@ struct FlagReader {
   static Result<std::string> Scalar(const FlagSpec& flag, const Value& value) {
     if (value.is_string()) return value.string_value().str();
     // YAML reads 1.10 as 1.1, 010 as 8 and yes as true: a text has to say that it is one.
-    if (flag.text && (value.is_bool() || value.is_number())) return Error::Invalid("expected a text: put it in quotes");
+    if (flag.text && (value.is_bool() || value.is_number())) return Error::Invalid("expected a string: put it in quotes");
     if (value.is_bool()) return std::string(value.bool_value() ? "true" : "false");
     if (value.is_int()) return std::to_string(value.int_value());
     if (value.is_double()) return fmt::format("{}", value.double_value());
-    return Error::Invalid("expected a text, a number, true or false, or a list of these");
+    return Error::Invalid("expected a string, a number, true or false, or a list of these");
   }
 
   Result<void> ReadConfigFile() {
@@ -337,7 +337,7 @@ struct FlagReader {
       where += ": " + flag->name;
       if (!flag->in_file) return UsageError(where + ": cannot be set in a config file");
       Given& given = Of(file, flag, where);
-      if (!given.values.empty()) return UsageError(where + ": is there under another name, too");
+      if (!given.values.empty()) return UsageError(where + ": is also set under another name");
       if (!value.is_list()) {
         Result<std::string> one = Scalar(*flag, value);
         if (!one) return UsageError(where + ": " + one.error().message());

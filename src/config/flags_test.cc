@@ -353,7 +353,7 @@ TEST(FlagSetTest, TextsOfAConfigFileStayTexts) {
     return p.Error({"--config", file.path()});
   };
   for (const char* value : {"1.10", "010", "yes", "12345678901234567890"}) {
-    EXPECT_THAT(read("text: " + std::string(value)), AnyOf(HasSubstr("expected a text: put it in quotes"), "fine")) << value;
+    EXPECT_THAT(read("text: " + std::string(value)), AnyOf(HasSubstr("expected a string: put it in quotes"), "fine")) << value;
     EXPECT_TRUE(p.text == "Hello" || p.text == value) << p.text;
   }
   EXPECT_EQ(read("text: \"1.10\""), "fine");
@@ -392,13 +392,13 @@ TEST(FlagSetTest, BadConfigFilesAreNamedWithTheLine) {
   EXPECT_EQ(error("# greetings\ntext: x\nworker: 3\n"), "FILE:3: unknown flag \"worker\" (did you mean workers?)");
   EXPECT_EQ(error("text: x\nworkers: none\n"), "FILE:2: workers: expected a number from 1 to 100, not \"none\"");
   EXPECT_EQ(error("{\"text\": \"x\",\n \"workers\": 0}\n"), "FILE:2: workers: expected a number from 1 to 100, not \"0\"");
-  EXPECT_EQ(error("text: {a: b}\n"), "FILE:1: text: expected a text, a number, true or false, or a list of these");
-  EXPECT_EQ(error("text:\n"), "FILE:1: text: expected a text, a number, true or false, or a list of these");
-  EXPECT_EQ(error("namespaces: [[a]]\n"), "FILE:1: namespaces: expected a text, a number, true or false, or a list of these");
+  EXPECT_EQ(error("text: {a: b}\n"), "FILE:1: text: expected a string, a number, true or false, or a list of these");
+  EXPECT_EQ(error("text:\n"), "FILE:1: text: expected a string, a number, true or false, or a list of these");
+  EXPECT_EQ(error("namespaces: [[a]]\n"), "FILE:1: namespaces: expected a string, a number, true or false, or a list of these");
   EXPECT_EQ(error("\nconfig: other.yaml\n"), "FILE:2: config: cannot be set in a config file");
   EXPECT_EQ(error("\nhelp: true\n"), "FILE:2: help: cannot be set in a config file");
   EXPECT_EQ(error("text: a\ntext: b\n"), "FILE: duplicate flag \"text\" (line 2, column 1)");
-  EXPECT_EQ(error("namespaces: a\nns-list: b\n"), "FILE:2: namespaces: is there under another name, too");
+  EXPECT_EQ(error("namespaces: a\nns-list: b\n"), "FILE:2: namespaces: is also set under another name");
   EXPECT_EQ(error("[1]"), "FILE: expected one YAML map of flags, \"name: value\"");
   EXPECT_EQ(error("a: b\n---\nc: d\n"), "FILE: expected one YAML map of flags, \"name: value\"");
   EXPECT_THAT(error("text: x\na: ["), StartsWith("FILE: line 3, column 1: "));

@@ -17,7 +17,7 @@ namespace {
 Result<std::filesystem::path> FolderOf(const std::string& location) {
   std::error_code failed;
   std::filesystem::path folder = std::filesystem::absolute(std::filesystem::path(location), failed).parent_path();
-  if (failed) return Error(ErrorKind::kConfig, CleanText(location) + ": cannot tell its folder: " + failed.message());
+  if (failed) return Error(ErrorKind::kConfig, CleanText(location) + ": cannot determine its folder: " + failed.message());
   return folder;
 }
 

@@ -44,7 +44,7 @@ class LockFile {
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     if (!folder.empty() && !std::filesystem::exists(folder, failed)) {
       std::filesystem::create_directories(folder, failed);
-      if (failed) return Error(ErrorKind::kConfig, CleanText(folder.string()) + ": cannot make this folder: " + failed.message());
+      if (failed) return Error(ErrorKind::kConfig, CleanText(folder.string()) + ": cannot create this folder: " + failed.message());
       std::filesystem::permissions(folder, std::filesystem::perms::owner_all, failed);
     }
     if (Result<void> going = ctx.Check(); !going) return going.error();
@@ -56,12 +56,12 @@ class LockFile {
         return std::unique_ptr<LockFile>(new LockFile(path));
       }
       if (errno == EINTR) continue;
-      if (errno != EEXIST) return Failed(path, "cannot make the lock file", errno);
+      if (errno != EEXIST) return Failed(path, "cannot create the lock file", errno);
       // The program that holds it may be any, on another machine even: there is nothing to wait for but time.
       if (Result<void> slept = patience.SleepFor(kLockPoll); slept) continue;
       if (std::optional<Error> stopped = ctx.Err()) return stopped->WithContext("wait for " + CleanText(path));
-      return Error(ErrorKind::kConfig, CleanText(path) + ": another program holds this lock for more than " +
-                                           std::to_string(kLockPatience.count()) + " s; where none is at work any more, remove the file");
+      return Error(ErrorKind::kConfig, CleanText(path) + ": another program has held this lock for more than " +
+                                           std::to_string(kLockPatience.count()) + " s; if none is running, remove the file");
     }
   }
   ~LockFile() { unlink(path_.c_str()); }

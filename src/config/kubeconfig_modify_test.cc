@@ -173,8 +173,7 @@ TEST(Contract11Locking, LockThatStaysIsAnErrorThatSaysWhatToDo) {
   ASSERT_TRUE(clock->WaitForWaiters(2));
   clock->Advance(std::chrono::seconds(11));
   worker.Join();
-  EXPECT_EQ(ErrorOf(done),
-            file + ".lock: another program holds this lock for more than 10 s; where none is at work any more, remove the file");
+  EXPECT_EQ(ErrorOf(done), file + ".lock: another program has held this lock for more than 10 s; if none is running, remove the file");
   EXPECT_TRUE(folder.Exists("config.lock")) << "it is not ours";
 }
 
@@ -234,7 +233,7 @@ TEST(ModifyKubeconfigTest, ErrorsLeaveFilesAndLocksAsTheyWere) {
   const Context stopped = Now().WithTimeout(std::chrono::seconds(-1));
   EXPECT_TRUE(IsDeadlineExceeded(ModifyKubeconfig(stopped, {good}, [](Kubeconfig&) { ADD_FAILURE(); }).error()));
   EXPECT_EQ(ErrorOf(ModifyKubeconfig(Now(), {good + "/sub/x"}, [](Kubeconfig&) { ADD_FAILURE(); })),
-            good + "/sub: cannot make this folder: Not a directory");
+            good + "/sub: cannot create this folder: Not a directory");
 }
 
 }  // namespace

@@ -246,7 +246,7 @@ Result<ClientConfig> LoadConfig(const LoadOptions& options) {
   if (none_there && (IsEmptyConfig(config.error()) || IsContextNotFound(config.error()))) {
     const std::string looked = files.empty() ? "there is no KUBECONFIG and no HOME to look in"
                                              : Printable(files) + (files.size() == 1 ? " does" : " do") + " not exist";
-    return ConfigError("no configuration: " + looked + (options.allow_in_cluster ? ", and this is no pod with a service account" : "") +
+    return ConfigError("no configuration: " + looked + (options.allow_in_cluster ? ", and this is not a pod with a service account" : "") +
                            "; set KUBECONFIG, or pass --kubeconfig or --master",
                        internal::kEmptyConfig);
   }

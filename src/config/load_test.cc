@@ -99,9 +99,10 @@ TEST(Contract11ConfigSources, ExplicitFileIsNotMergedAndMustExist) {
 TEST(Contract11ConfigSources, AllFilesMissingIsLoggedAndSaid) {
   const ProcessLog log;
   Result<ClientConfig> config = LoadConfig(OptionsWith({{"KUBECONFIG", "/nonexistent/a:/nonexistent/b"}}));
-  EXPECT_EQ(ErrorOf(config),
-            "no configuration: /nonexistent/a, /nonexistent/b do not exist, and this is no pod with a service account; set KUBECONFIG, or "
-            "pass --kubeconfig or --master");
+  EXPECT_EQ(
+      ErrorOf(config),
+      "no configuration: /nonexistent/a, /nonexistent/b do not exist, and this is not a pod with a service account; set KUBECONFIG, or "
+      "pass --kubeconfig or --master");
   EXPECT_TRUE(IsEmptyConfig(config.error()));
   EXPECT_THAT(log.lines(), ElementsAre(HasSubstr("None of the files of KUBECONFIG exists")));
 }
@@ -114,7 +115,7 @@ TEST(Contract11ConfigSources, MissingHomeFileIsSaidButNotLogged) {
             "no configuration: /nonexistent/.kube/config does not exist; set KUBECONFIG, or pass --kubeconfig or --master");
   EXPECT_EQ(
       ErrorOf(LoadConfig(OptionsWith({}))),
-      "no configuration: there is no KUBECONFIG and no HOME to look in, and this is no pod with a service account; set KUBECONFIG, or "
+      "no configuration: there is no KUBECONFIG and no HOME to look in, and this is not a pod with a service account; set KUBECONFIG, or "
       "pass --kubeconfig or --master");
   EXPECT_THAT(log.lines(), IsEmpty());
 }

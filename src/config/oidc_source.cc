@@ -54,7 +54,7 @@ class Sources {
 }  // namespace
 
 Result<std::int64_t> IdTokenExpiry(std::string_view token) {
-  const auto bad = [] { return Error(ErrorKind::kAuth, "id-token is no JSON Web Token"); };
+  const auto bad = [] { return Error(ErrorKind::kAuth, "id-token is not a JSON Web Token"); };
   if (!IsHeaderToken(token)) return bad();
   const std::size_t first = token.find('.');
   const std::size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
@@ -128,10 +128,10 @@ Result<std::string> OidcSource::TokenEndpoint(const Context& ctx) const {
   if (answer->code != 200)
     return Failed("the discovery document was answered with HTTP " + std::to_string(answer->code) + "; check idp-issuer-url");
   const Result<Value> document = ParseJson(answer->body);
-  if (!document || !document->is_object()) return Failed("the discovery document is no JSON object; check idp-issuer-url");
+  if (!document || !document->is_object()) return Failed("the discovery document is not a JSON object; check idp-issuer-url");
   std::string endpoint = (*document)["token_endpoint"].string_value().str();
   if (endpoint.empty()) return Failed("the discovery document names no token_endpoint; check idp-issuer-url");
-  if (!IsHttps(endpoint)) return Failed("its token_endpoint is no https URL");
+  if (!IsHttps(endpoint)) return Failed("its token_endpoint is not an https URL");
   return endpoint;
 }
 
@@ -167,7 +167,7 @@ Result<OidcSource::Tokens> OidcSource::Refresh(const Context& ctx, const std::st
     return Failed("it refused the refresh-token with HTTP " + std::to_string(answer->code) +
                   (reason.is_string() ? " (" + Quoted(reason.string_value()) + ")" : "") + "; log in again");
   }
-  if (body.is_null()) return Failed("its answer to the refresh-token is no JSON object");
+  if (body.is_null()) return Failed("its answer to the refresh-token is not a JSON object");
   Tokens tokens{.id = body["id_token"].string_value().str(), .refresh = body["refresh_token"].string_value().str()};
   if (tokens.id.empty()) {
     return Failed(
@@ -175,7 +175,7 @@ Result<OidcSource::Tokens> OidcSource::Refresh(const Context& ctx, const std::st
         "new ID tokens for refresh tokens");
   }
   if (const Result<std::int64_t> expiry = IdTokenExpiry(tokens.id); !expiry)
-    return Failed("the id_token that it gave is no JSON Web Token");
+    return Failed("the id_token that it gave is not a JSON Web Token");
   return tokens;
 }
 

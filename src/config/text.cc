@@ -168,7 +168,7 @@ Result<UrlParts> ParseUrl(std::string_view url) {
   if (has_port && !rest.empty()) {
     int port = 0;
     for (char c : rest) port = c >= '0' && c <= '9' && port <= 0xffff ? port * 10 + (c - '0') : 0x10000;
-    if (port < 1 || port > 0xffff) return wrong("a port that is no number from 1 to 65535");
+    if (port < 1 || port > 0xffff) return wrong("a port that is not a number from 1 to 65535");
     parts.port = rest;
   }
   return parts;

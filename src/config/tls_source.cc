@@ -98,7 +98,7 @@ class FileTlsSource final : public TlsSource {
         failing_ = false;
         Replace(*certificate);
       } else if (!std::exchange(failing_, true)) {  // said once, not every second
-        Log().Error(certificate.error(), "Failed to read the client certificate again, going on with the last one");
+        Log().Error(certificate.error(), "Failed to read the client certificate again, continuing with the last one");
       }
     }
     return current_;
@@ -143,16 +143,17 @@ class FileTlsSource final : public TlsSource {
     };
     FileText file = ReadFile(config_.ca_file);
     if (!file.ok()) {
-      Log().Error("Failed to read the CA file again, going on with the last one", {{"file", config_.ca_file}, {"reason", file.problem()}});
+      Log().Error("Failed to read the CA file again, continuing with the last one",
+                  {{"file", config_.ca_file}, {"reason", file.problem()}});
       return count("failure", "read_error");
     }
     if (file.text.empty()) {
-      Log().Warn("The CA file is empty, going on with what it held before", {{"file", config_.ca_file}});
+      Log().Warn("The CA file is empty, continuing with its previous contents", {{"file", config_.ca_file}});
       return count("failure", "empty");
     }
     if (file.text == current_->ca_pem) return count("success", "unchanged");
     if (const Result<void> good = CheckCaBundle(file.text, FileOf(config_.ca_file)); !good) {
-      Log().Error(good.error(), "Failed to read the CA file again, going on with the last one");
+      Log().Error(good.error(), "Failed to read the CA file again, continuing with the last one");
       return count("failure", "ca_parse_error");
     }
     TlsMaterial next = *current_;

@@ -39,7 +39,7 @@ Result<Authorization> TokenFileSource::Get(const Context&) {
   if (!current_ && fallback_.empty()) return header.error();
   if (!warned_ || now - *warned_ >= kWarnEvery) {
     warned_ = now;
-    log.Error(header.error(), "Failed to read a token again, going on with the last one");
+    log.Error(header.error(), "Failed to read a token again, continuing with the last one");
   }
   if (current_) return *current_;
   return Authorization{.header = SecretString("Bearer " + fallback_.reveal())};
