@@ -253,7 +253,7 @@ void PodEndpoints::Command(const Exchange& exchange, const Call& call, const std
     std::pair<Context, CancelSource> child = server.WithCancel();
     const Context context = child.first;
     const Context::Registration gone =
-        (*session)->alive().OnDone([&source = child.second] { source.Cancel(Error::Cancelled("the client is gone")); });
+        (*session)->alive().OnDone([&source = child.second] { source.Cancel(Error::Cancelled("the client has disconnected")); });
     Streams streams(context, **session);
     Result<int> code = handler(context, request, streams);
     if (code) {
@@ -280,7 +280,7 @@ void PodEndpoints::PortForward(const Exchange& exchange, const Call& call) {
     std::pair<Context, CancelSource> child = server.WithCancel();
     const Context context = child.first;
     const Context::Registration gone =
-        (*session)->alive().OnDone([&source = child.second] { source.Cancel(Error::Cancelled("the client is gone")); });
+        (*session)->alive().OnDone([&source = child.second] { source.Cancel(Error::Cancelled("the client has disconnected")); });
     std::list<Thread> connections;  // joined when the session ends, which ends what they wait for
     for (;;) {
       Result<std::unique_ptr<serve::ForwardedConnection>> accepted = (*session)->Accept(context);

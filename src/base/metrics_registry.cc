@@ -399,7 +399,7 @@ void MetricsRegistry::Impl::CollectInto(MetricsRegistry& out) {
     } catch (const std::exception& e) {
       Log().Warn("A collector of metrics threw", {{"what", e.what()}});
     } catch (...) {
-      Log().Warn("A collector of metrics threw something that is no std::exception");
+      Log().Warn("A collector of metrics threw something that is not a std::exception");
     }
   }
 }

@@ -25,7 +25,7 @@ Result<void> Call(const PeriodicFunction& function, const Context& ctx) {
   } catch (const std::exception& e) {
     return Error(ErrorKind::kUserCode, std::string("it threw: ") + e.what());
   } catch (...) {
-    return Error(ErrorKind::kUserCode, "it threw something that is no std::exception");
+    return Error(ErrorKind::kUserCode, "it threw something that is not a std::exception");
   }
 }
 

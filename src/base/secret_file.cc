@@ -66,7 +66,7 @@ Result<void> Overwrite(const std::string& path, std::string_view text, mode_t mo
   struct stat found {};
   if (fstat(file.get(), &found) != 0) return Failed(path, "cannot write", errno);
   if (Result<void> good = CheckTarget(path, found); !good) return good;
-  if (found.st_nlink > 1) return Failed(path, "this file has another name (a hard link) as well, and secrets are not written there");
+  if (found.st_nlink > 1) return Failed(path, "this file also has another name (a hard link), and secrets are not written there");
   if (fchmod(file.get(), mode) != 0 || ftruncate(file.get(), 0) != 0) return Failed(path, "cannot write", errno);
   if (const int code = WriteAll(file.get(), text); code != 0) return Failed(path, "cannot write", code);
   if (!file.Close()) return Failed(path, "cannot write", errno);

@@ -344,7 +344,7 @@ Result<Value> CreateThreeWayMergePatch(const TypeInfo& type, const Value& origin
     Error::Payload conflict;
     conflict.kind = ErrorKind::kInvalid;
     conflict.reason = internal::kConflictReason;
-    conflict.message = *place + ": changed by somebody else since the last configuration, and in another way by this one";
+    conflict.message = *place + ": changed by another client since the last configuration, and differently by this one";
     return Error(std::move(conflict));
   }
   return patch;

@@ -270,10 +270,10 @@ TEST(ThreeWayMergePatchTest, ReplacesListsWithDoubleKeys) {
 
 TEST(ThreeWayMergePatchTest, FindsConflicts) {
   EXPECT_EQ(ThreeWay(R"({"replicas":1})", R"({"replicas":2})", R"({"replicas":3})", false),
-            "ERROR replicas: changed by somebody else since the last configuration, and in another way by this one");
+            "ERROR replicas: changed by another client since the last configuration, and differently by this one");
   EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"a","image":"1"}]})", R"({"containers":[{"name":"a","image":"2"}]})",
                      R"({"containers":[{"name":"a","image":"3"}]})", false),
-            "ERROR containers[name=a].image: changed by somebody else since the last configuration, and in another way by this one");
+            "ERROR containers[name=a].image: changed by another client since the last configuration, and differently by this one");
   EXPECT_EQ(ThreeWay(R"({"selector":{"a":"1"}})", R"({"selector":{"a":"2"}})", R"({"selector":{}})", false).substr(0, 17),
             "ERROR selector.a:");
   EXPECT_EQ(ThreeWay(R"({"containers":[{"name":"a","args":["x"]}]})", R"({"containers":[{"name":"a","args":["y"]}]})",

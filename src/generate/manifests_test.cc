@@ -92,7 +92,7 @@ TEST(RolesTest, RefusesWhatServersRefuse) {
   EXPECT_THAT(error("groups=apps,resources=pods,verbs={}"), HasSubstr("verbs has no verb"));
   EXPECT_THAT(error("groups=apps,urls=/x,verbs=get"), HasSubstr("urls go without groups"));
   EXPECT_THAT(error("urls=/x,verbs=get,namespace=a"), HasSubstr("urls belong to no namespace"));
-  EXPECT_THAT(error("groups=apps,resources=pods,verbs=get,namespace=A_b"), HasSubstr("namespace \"A_b\" is no name of a namespace"));
+  EXPECT_THAT(error("groups=apps,resources=pods,verbs=get,namespace=A_b"), HasSubstr("namespace \"A_b\" is not the name of a namespace"));
 }
 
 TEST(ProgramManifestsTest, RefusesOutputThatItDoesNotUnderstand) {
@@ -187,7 +187,7 @@ TEST(WebhooksTest, RefusesWhatServersRefuse) {
   EXPECT_THAT(error(",path=/x,reinvocationPolicy=Never"), HasSubstr("reinvocationPolicy is for mutating webhooks"));
   EXPECT_THAT(error(",path=/x,webhookVersions=v1beta1"), HasSubstr("only v1 is known, not v1beta1"));
   EXPECT_THAT(error(",path=/x,patch=`{`"), HasSubstr("patch: "));
-  EXPECT_THAT(error(",path=/x,patch=`[]`"), HasSubstr("patch is no JSON object"));
+  EXPECT_THAT(error(",path=/x,patch=`[]`"), HasSubstr("patch is not a JSON object"));
   EXPECT_THAT(error(",path=/x,patch=`{\"timeout\":null}`"), HasSubstr("patch: "));
   EXPECT_THAT(error(",path=/x,patch=`{\"clientConfig\":{\"path\":\"/y\"}}`"), HasSubstr("patch: "));
   EXPECT_THAT(error(",path=/x,patch=`{\"sideEffects\":\"Some\"}`"), HasSubstr("patch: sideEffects has to be None or NoneOnDryRun"));

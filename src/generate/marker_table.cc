@@ -84,7 +84,7 @@ constexpr auto kMarkers = std::to_array<MarkerDefinition>({
     One("kube:schema", kSchema, A::kJson, "keys of the schema that no other marker sets, as a JSON object; null removes one"),
     Ignored("kubebuilder:ac:*"),
     One("kubebuilder:default", kOnField, A::kAny, "the server's default"),
-    Named("kubebuilder:deprecatedversion", kOnKind, kDeprecated, "the server warns whoever uses this version"),
+    Named("kubebuilder:deprecatedversion", kOnKind, kDeprecated, "the server warns clients that use this version"),
     One("kubebuilder:example", kOnField, A::kAny, "an example of a value"),
     Named("kubebuilder:externalDocs", kSchema, kExternalDocs, "where more is written about it"),
     Named("kubebuilder:metadata", kOnKind, kMetadata, "annotations and labels of the CRD", true),

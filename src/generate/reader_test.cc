@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"std::optional<kube::Time> a{};",
                 "x.h:2:1: std::optional of kube::Time; write kube::Time, which is absent when it is zero"},
         Refused{"std::optional<kube::List<bool>> a{};",
-                "x.h:2:1: std::optional of kube::List<bool>; write kube::Box<kube::List<bool>> to tell an empty one from none, or "
+                "x.h:2:1: std::optional of kube::List<bool>; write kube::Box<kube::List<bool>> to distinguish an empty one from none, or "
                 "kube::List<bool>"},
         Refused{"kube::Box<bool> a{};", "x.h:2:1: kube::Box of a scalar; write std::optional<bool>"},
         Refused{"kube::List<std::optional<bool>> a{};", "x.h:2:12: std::optional inside of a list or map; write bool"},

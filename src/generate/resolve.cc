@@ -260,7 +260,8 @@ class Resolver {
       if (IsStruct(element)) {
         problems_.Error(type.at, fmt::format("std::optional of a struct; write kube::Box<{}>", inner));
       } else if (container || wrapped) {
-        problems_.Error(type.at, fmt::format("std::optional of {0}; write kube::Box<{0}> to tell an empty one from none, or {0}", inner));
+        problems_.Error(type.at,
+                        fmt::format("std::optional of {0}; write kube::Box<{0}> to distinguish an empty one from none, or {0}", inner));
       } else if (under->form == TypeForm::kScalar && (under->scalar == Scalar::kTime || under->scalar == Scalar::kMicroTime)) {
         problems_.Error(type.at, fmt::format("std::optional of {0}; write {0}, which is absent when it is zero", inner));
       } else if (!member) {

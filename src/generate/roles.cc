@@ -64,7 +64,7 @@ std::string Complaint(const Rule& rule, const std::string& ns) {
       return "urls go without groups, resources and resourceNames; write two markers";
     if (!ns.empty()) return "urls belong to no namespace; leave out namespace";
   }
-  if (!ns.empty() && !ValidateDnsLabel(ns)) return fmt::format("namespace \"{}\" is no name of a namespace", ns);
+  if (!ns.empty() && !ValidateDnsLabel(ns)) return fmt::format("namespace \"{}\" is not the name of a namespace", ns);
   return "";
 }
 

@@ -127,7 +127,7 @@ class WebhookMaker {
   // A strategic merge patch, which reaches what has no argument: selectors, match conditions.
   void Patch(Value& webhook) {
     const Result<Value> patch = ParseJson(Text("patch"), {.strict = true});
-    if (!patch || !patch->is_object()) return Complain(patch ? "patch is no JSON object" : "patch: " + patch.error().message());
+    if (!patch || !patch->is_object()) return Complain(patch ? "patch is not a JSON object" : "patch: " + patch.error().message());
     for (const auto& [name, value] : patch->object()) {
       if (name.view().starts_with('$')) continue;
       // Also of a field that it removes, which the object does not show.

@@ -42,7 +42,7 @@ Result<void> ParallelizeUntil(const Context& ctx, int workers, std::size_t piece
         } catch (const std::exception& e) {
           fail("piece " + std::to_string(piece) + " threw: " + e.what());
         } catch (...) {
-          fail("piece " + std::to_string(piece) + " threw something that is no std::exception");
+          fail("piece " + std::to_string(piece) + " threw something that is not a std::exception");
         }
       }
     }

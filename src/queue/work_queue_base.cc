@@ -481,7 +481,7 @@ bool WorkQueueBase::Call(const std::function<void()>& work, const std::string& k
   } catch (const std::exception& e) {
     what = e.what();
   } catch (...) {
-    what = "something that is no std::exception";
+    what = "something that is not a std::exception";
   }
   Log().Error(Error(ErrorKind::kUserCode, what), "A worker threw; its key is tried again", {{"key", key}});
   return false;

@@ -201,7 +201,7 @@ Result<std::unique_ptr<UpgradedStream>> ExchangeState::Upgrade(HttpHeaders heade
   bool wake = false;
   {
     MutexLock lock(mu_);
-    if (closed_) return Error(ErrorKind::kClosed, "the client is gone");
+    if (closed_) return Error(ErrorKind::kClosed, "the client has disconnected");
     if (!Begin(Answer::kUpgrade, {.status = 101, .headers = std::move(headers), .length = std::nullopt})) {
       return Error::Invalid("the request is answered already");
     }

@@ -73,7 +73,7 @@ Result<std::size_t> RawPipe::Read(const Context& ctx, char* buffer, std::size_t 
     got = std::min(size, in_.size() - in_taken_);
     if (got == 0 && size > 0) {
       if (end_) return std::size_t{0};
-      return Error(ErrorKind::kTransport, "the connection is gone");
+      return Error(ErrorKind::kTransport, "the connection has ended");
     }
     std::copy_n(in_.data() + in_taken_, got, buffer);
     in_taken_ += got;
@@ -94,7 +94,7 @@ Result<void> RawPipe::Write(const Context& ctx, std::string_view bytes) {
   {
     MutexLock lock(mu_);
     if (!open_) return Error::Cancelled("the stream was closed");
-    if (!connected_) return Error(ErrorKind::kTransport, "the connection is gone");
+    if (!connected_) return Error(ErrorKind::kTransport, "the connection has ended");
     out_.append(bytes);
     written_ += bytes.size();
     until = written_;
@@ -105,7 +105,7 @@ Result<void> RawPipe::Write(const Context& ctx, std::string_view bytes) {
   if (Result<void> waited = WaitUntil(ctx, mu_, changed_, ready); !waited) return waited.error();
   if (sent_ >= until) return {};
   if (!open_) return Error::Cancelled("the stream was closed");
-  return Error(ErrorKind::kTransport, "the connection is gone");
+  return Error(ErrorKind::kTransport, "the connection has ended");
 }
 
 void RawPipe::CloseFromStream() {

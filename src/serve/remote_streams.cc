@@ -173,7 +173,7 @@ class WebSocketRemoteSession final : public RemoteSession {
     }
     stdin_.End();
     sizes_.End();
-    stop_.second.Cancel(Error(ErrorKind::kTransport, "the client is gone"));
+    stop_.second.Cancel(Error(ErrorKind::kTransport, "the client has disconnected"));
   }
 
   const std::unique_ptr<WebSocket> socket_;

@@ -152,7 +152,7 @@ class Converter::Impl {
     } catch (const std::exception& e) {
       what = e.what();
     } catch (...) {
-      what = "something that is no std::exception";
+      what = "something that is not a std::exception";
     }
     if (threw != nullptr) *threw = true;
     return Error::Internal("the conversion function threw: " + what);

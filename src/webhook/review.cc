@@ -162,7 +162,7 @@ class Review {
     } catch (const std::exception& e) {
       what = e.what();
     } catch (...) {
-      what = "something that is no std::exception";
+      what = "something that is not a std::exception";
     }
     threw_ = true;
     Log().Error("The function of a webhook threw", {{"what", what},

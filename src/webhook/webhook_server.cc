@@ -233,7 +233,7 @@ class WebhookServer::Impl {
     } catch (const std::exception& e) {
       answer = {.code = 500, .body = fmt::format("the webhook threw: {}\n", e.what()), .threw = true};
     } catch (...) {
-      answer = {.code = 500, .body = "the webhook threw something that is no std::exception\n", .threw = true};
+      answer = {.code = 500, .body = "the webhook threw something that is not a std::exception\n", .threw = true};
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - call.arrived;
     if (took > call.timeout)

@@ -95,7 +95,7 @@ TEST_P(WebhookFaultsTest, AFunctionThatThrowsDenies) {
     ASSERT_FALSE(denied) << does;
     EXPECT_EQ(denied.error().http_code(), 500);
     EXPECT_THAT(denied.error().ToString(), AnyOf(HasSubstr("the function of the webhook threw: no such table"),
-                                                 HasSubstr("the function of the webhook threw: something that is no std::exception")));
+                                                 HasSubstr("the function of the webhook threw: something that is not a std::exception")));
     const Result<ConfigMap> next = CreateMap("a");
     ASSERT_TRUE(next) << next.error().ToString();
     EXPECT_EQ(next->data.Get("defaulted"), "yes");

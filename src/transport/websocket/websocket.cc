@@ -52,7 +52,7 @@ class Tunnel final : public UpgradedConnection {
       Result<std::optional<WebSocket::Message>> next = socket_->ReadMessage(ctx);
       if (!next) return next.error();
       if (!*next) return std::size_t{0};
-      if ((*next)->text) return Broken(transport_reason::kProtocol, "a text message came where only binary ones may");
+      if ((*next)->text) return Broken(transport_reason::kProtocol, "received a text message, expected binary ones");
       message_ = std::move((*next)->payload);
       taken_ = 0;
     }
