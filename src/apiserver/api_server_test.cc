@@ -299,8 +299,8 @@ TEST(ApiServerTest, ClockSkewMovesTheTimeOfObjects) {
   EXPECT_EQ(other["metadata"]["creationTimestamp"].string_value(), "2019-12-31T23:59:59Z");
 }
 
-// A patch that names no version is applied to whatever is there, however many others write at the same moment. One that does is refused
-// where its version is gone: of those that name the same one, one wins.
+// A patch that names no version is applied to the current object, however many other clients write at the same moment. A patch that names
+// an old version is refused: of several that name the same one, exactly one succeeds.
 TEST(ApiServerTest, PatchesBesideEachOtherAreNoConflicts) {
   auto server = StartApiServer();
   Client client(*server);
@@ -358,7 +358,7 @@ TEST(ApiServerTest, AnswersLogsFromTheHandler) {
         requests.Put(request);
         write("line of " + request.pod + "/" + request.container + "\n");
         if (request.previous) return Error::Invalid("there was none");
-        // A log that is followed ends when nobody reads it any more.
+        // A followed log ends once its reader has stopped reading.
         while (request.follow && write("more\n")) {
         }
         return {};

@@ -4,7 +4,7 @@
 
 namespace kube::apiserver {
 
-// As many requests as a real server takes at a time, unless it is told otherwise.
+// The number of requests that a real server serves at a time by default.
 constexpr std::size_t kMostWaiting = 200;
 
 ApiCore::ApiCore(std::shared_ptr<Clock> clock, bool all_versions, std::size_t max_watch_backlog, WebhookCaller::Services webhook_services)

@@ -330,7 +330,7 @@ void CrdController::Sync(const std::string& name) {
   Value status;
   bool names_changed = false;
   {
-    // Changes may be told out of order, so the CRD is served as it is by now.
+    // Changes may be reported out of order, so the CRD is served in its current state.
     MutexLock lock(mu_);
     auto known = known_.find(name);
     ObjectPtr current = core_.store().Get(std::string(kCrdStorage), "", name);
@@ -380,7 +380,7 @@ void CrdController::Sync(const std::string& name) {
 
 void CrdController::WriteStatus(const std::string& name, const Value& status) {
   ResourcePtr definitions = core_.registry().current()->Find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-  // Writing the status is a change of its own, which comes back here and finds nothing left to write.
+  // Writing the status is another change, which triggers this function again; the second pass finds nothing left to write.
   (void)core_.Rewrite(*definitions, "", name, [&](const Value& live) -> Result<Value> {
     Value next = live;
     Value& to = next["status"];

@@ -67,7 +67,7 @@ Value Verbs(const ServedResource& r) {
 std::vector<const ServedSubresource*> Subresources(const ServedResource& r) {
   std::vector<const ServedSubresource*> out;
   for (const ServedSubresource& s : r.subresources) out.push_back(&s);
-  // Of custom resources, status stands before scale; built-in ones are sorted by name already.
+  // For custom resources, status stands before scale; built-in ones are already sorted by name.
   if (r.custom) std::stable_partition(out.begin(), out.end(), [](const ServedSubresource* s) { return s->name == "status"; });
   return out;
 }
@@ -217,7 +217,7 @@ Value VersionInfo() {
 #else
   constexpr std::string_view kPlatform = "linux/amd64";
 #endif
-  // Clients read these texts; there is no Go here, and they are told so.
+  // Clients read these texts; they say that this server does not run Go.
   return Value::Object({{"major", kMajor},
                         {"minor", kMinor},
                         {"emulationMajor", kMajor},

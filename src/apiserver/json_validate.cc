@@ -18,7 +18,7 @@ struct Problem {
   enum class Kind : std::uint8_t { kRequired, kEnum, kTooLong, kTooMany, kType, kOther, kGeneral };
   Kind kind = Kind::kOther;
   std::string name;     // path; unused by kGeneral
-  std::string message;  // also what tells problems apart
+  std::string message;  // also identifies a problem
   Value value;
   std::int64_t limit = 0;
   std::vector<std::string> supported;

@@ -91,7 +91,7 @@ void Lifecycle::OnChange(const std::string& resource, const StoreEvent& event) {
       if (object_of && object_of->deleting) Enqueue(waiting->second);
     }
   }
-  // Changes may be told out of order: what is remembered is what the store has by now.
+  // Changes may be reported out of order: the state kept here is what the store has now.
   ObjectPtr live = event.type == EventType::kDeleted ? nullptr : core_.store().Get(resource, object.ns, object.name);
   if (live && live->uid != object.uid) live = nullptr;
   if (!live) {
@@ -187,7 +187,7 @@ void Lifecycle::ProcessDeleting(const ServedResource& resource, const Place& pla
       bool only_owner = true;
       for (const std::string& owner : current->owners) only_owner = only_owner && (owner == place.uid || !Exists(owner));
       if (only_owner) {
-        // Its own dependents go first as well.
+        // A dependent that has dependents of its own is deleted after them.
         std::string policy = DependentsOf(dependent.uid).empty() ? "Background" : "Foreground";
         (void)core_.DeleteObject(*other, dependent.ns, dependent.name, {.uid = dependent.uid, .propagation = policy});
       } else {

@@ -408,7 +408,7 @@ TEST_F(LifecycleTest, NothingIsLeftBehindByManyThreads) {
           (void)core_.DeleteObject(Maps(), "x", "o-" + name, {.propagation = i % 3 == 0 ? "Foreground" : "Background"});
         }
       });
-      // Deletes what the other one has just made, so that their changes may be told in any order.
+      // Deletes what the other thread has just created, so that the two changes may be reported in any order.
       threads.emplace_back("thief", [this] {
         for (int i = 0; i < 100; ++i) {
           for (const ObjectPtr& object : core_.store().List("/configmaps", "x").objects) {

@@ -27,7 +27,7 @@ struct Owned {
   bool applied = false;
 };
 
-// By identifier: the JSON of what tells managers apart. Conflicts and old managers are sorted by it.
+// By identifier: the JSON of the fields that identify a manager. Conflicts and old managers are sorted by it.
 struct Managed {
   std::map<std::string, Owned, std::less<>> fields;
   std::map<std::string, std::optional<Time>, std::less<>> times;
@@ -150,7 +150,7 @@ class Versions {
  public:
   explicit Versions(const FieldManagerTarget& target) : target_(target) {}
 
-  // Nothing where the version is gone.
+  // Nothing if the version does not exist any more.
   std::optional<Typed> Convert(const Typed& from, std::string_view version) const {
     if (from.version == version) return from;
     if (version == target_.api_version && from.version != version && !target_.convert) return {};
@@ -170,7 +170,7 @@ struct Conflict1 {
   FieldPath path;
 };
 
-// ---- The algorithm: who owns what after a change ----
+// ---- The algorithm: the owners of each field after a change ----
 
 class Updater {
  public:
@@ -254,7 +254,7 @@ class Updater {
     return {reset.Filter(c.removed), reset.Filter(c.modified), reset.Filter(c.added)};
   }
 
-  // Entries of versions that are gone are dropped; those that speak of parts of what is atomic by now are rewritten.
+  // Drops entries of versions that no longer exist; rewrites those that name parts of what is atomic now.
   void Reconcile(const Typed& live, Managed& managed) const {
     for (auto it = managed.fields.begin(); it != managed.fields.end();) {
       std::optional<Typed> object = versions_.Convert(live, it->second.api_version);
@@ -267,14 +267,14 @@ class Updater {
     }
   }
 
-  // Without what the manager applied last time, does not apply now, and nobody else owns.
+  // Removes what the manager applied last time, does not apply now, and no other manager owns.
   Typed Prune(const Typed& merged, const Managed& managed, const Owned& last) const {
     std::optional<Typed> start = versions_.Convert(merged, last.api_version);
     if (!start) return merged;
     Typed all = *start, pruned = *start;
     pruned.value = RemoveItems(*all.schema, all.value, WithNamedFields(last.set, all.schema.get()));
 
-    // Give back what others own, or the new config. In the version of the last apply first.
+    // Restores what other managers or the new config own, starting with the version of the last apply.
     std::map<std::string, FieldSet> owned_in;
     for (const auto& [id, owned] : managed.fields) owned_in[owned.api_version] = owned_in[owned.api_version].Union(owned.set);
     std::vector<std::string> order;
@@ -561,7 +561,7 @@ Result<Value> ApplyConfiguration(const FieldManagerTarget& target, const Value& 
   }
   Typed before = MakeTyped(target, live);
   if (managed->fields.empty()) {
-    // What the object has, it had before anybody applied.
+    // Every field that the object has was there before the first apply.
     if (auto fits = ValidateTyped(*target.schema, before.value, true); !fits) {
       return Failure("failed to create manager for existing fields: failed to convert new object (" + Describe(before.value, target) +
                      ") to smd typed: " + fits.error().message());

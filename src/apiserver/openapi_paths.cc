@@ -268,7 +268,7 @@ class Builder {
       Append(op.parameters, kDeleteParameters);
       op.body = definitions_.RefTo(meta::v1::DeleteOptions::kType);
       op.codes = {200, 202};
-      // A namespace comes back while it is terminating; the real server's document does not say so.
+      // Deleting a namespace returns it while it is terminating; the real server's document does not say so.
       if (!r_.returns_deleted || r_.resource == "namespaces") op.answer = Status();
       out.push_back(std::move(op));
     }

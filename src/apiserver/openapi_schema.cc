@@ -183,7 +183,7 @@ Value Definitions::RefTo(std::string_view name, Value schema) {
   return Ref(name);
 }
 
-// What the elements of a field look like, and what they are where nobody sets them.
+// The type of a field's elements, and their value if they are not set.
 struct Definitions::Element {
   Value schema;
   bool is_ref = false;

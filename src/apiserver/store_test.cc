@@ -316,8 +316,8 @@ TEST(StoreTest, AllAndOnChangeSeeEveryResource) {
   EXPECT_EQ(store.All().size(), 2U);
 }
 
-// Writers write all the time, watchers come all the time, and history is compacted all the time: everybody sees every change once, in
-// order, in the list or as an event.
+// Writers write, watchers join and history is compacted, all at the same time: every watcher sees every change exactly once, in order, in
+// the list or as an event.
 TEST(StoreTest, WatchersMissNothingAndSeeNothingTwice) {
   struct Late : Recorder {
     std::uint64_t start = 0;

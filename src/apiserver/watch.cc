@@ -153,7 +153,7 @@ class WatchStream : public Watcher, public std::enable_shared_from_this<WatchStr
     return selection_.empty() || selection_.Matches(object);
   }
 
-  // What the event is to somebody who sees only part of the objects.
+  // Delivers the event as a watcher that selects only part of the objects sees it.
   void Deliver(const StoreEvent& event) {
     bool now = event.type != EventType::kDeleted && Wants(*event.object);
     bool before = event.previous != nullptr && Wants(*event.previous);

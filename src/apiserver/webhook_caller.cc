@@ -156,7 +156,7 @@ Result<std::string> WebhookCaller::Post(const Context& ctx, const WebhookTarget&
   std::string path = place.path.empty() ? "/" : place.path;
   if (path[0] != '/') path = "/" + path;
   if (post.timeout.count() > 0) path += fmt::format("?timeout={}s", post.timeout.count());
-  // As the real server shows it: a URL without a path stays without one, but for the query.
+  // As the real server shows it: a URL without a path is shown without one, but with its query.
   const std::string shown = place.shown + path;
   if (!place.found) {
     return Failed(fmt::format("Post \"{}\": service \"{}\" not found", shown, target.service_name));

@@ -16,7 +16,7 @@
 namespace kube::apiserver {
 namespace {
 
-// How often a write is tried again when others come between. The real server's patch gives up after five; its updates never do.
+// Number of attempts of a write. The real server stops retrying a conflicting patch after five; it never stops retrying updates.
 constexpr int kMaxTries = 100;
 
 std::string Joined(const std::vector<std::string>& parts) {
@@ -168,7 +168,7 @@ FieldManagerTarget ApiCore::TargetFor(const Call& call, const Value& object, std
       ResourcePtr found = gv ? resources->FindKind(gv->group, gv->version, self->kind) : nullptr;
       return found && found->storage == self->storage ? found : nullptr;
     };
-    // The value may come back from another version.
+    // The value may have been converted to another version.
     const std::string_view given = value["apiVersion"].string_value();
     ResourcePtr from = given.empty() ? self : find(given), other = find(api_version);
     if (!from || !other) return std::nullopt;

@@ -21,13 +21,13 @@ struct ContextState {
   ContextState(std::shared_ptr<Clock> clock_in, std::shared_ptr<ContextState> parent_in)
       : clock(std::move(clock_in)), parent(std::move(parent_in)) {}
 
-  // Stops this context, once. The reason is in place before anybody can see the stop.
+  // Stops this context, once. The reason is set before the stop is visible.
   void Stop(Error why) {
     {
       MutexLock lock(mu);
       if (!reason) reason = std::move(why);
     }
-    // Not only by who gave the reason: it may not have come here yet, and whoever returns from Stop counts on a context that has stopped.
+    // Every caller does this, not only the one that set the reason, which may not be here yet: the context has stopped when Stop returns.
     source.request_stop();
   }
 
@@ -37,10 +37,10 @@ struct ContextState {
   }
 
   const std::shared_ptr<Clock> clock;
-  // Keeps the chain to the root alive, so that stops come through contexts that nobody else holds. Parents hold children weakly.
+  // Keeps the chain to the root alive, so that a stop passes through contexts that have no other owner. Parents hold children weakly.
   const std::shared_ptr<ContextState> parent;
   std::optional<Clock::TimePoint> deadline;    // set once, before the state is shared
-  std::shared_ptr<const ContextValue> values;  // likewise; mostly null
+  std::shared_ptr<const ContextValue> values;  // set once, before the state is shared; mostly null
   std::stop_source source;
 
   mutable Mutex mu;
@@ -194,7 +194,7 @@ Result<void> Context::SleepUntil(TimePoint when) const {
     MutexLock lock(mu);
     changed.NotifyAll();
   });
-  // As above: who moves a clock past the moment while this is on its way to sleep finds nobody to wake up.
+  // As above: if a clock moves past the moment before this thread sleeps, it finds no waiter to wake up.
   if (when <= state_->clock->Now()) return Check();
   MutexLock lock(mu);
   while (!due && !stopped()) changed.Wait(mu);

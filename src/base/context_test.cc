@@ -218,7 +218,7 @@ TEST_F(ContextTest, SleepOfNothingReturnsAtOnce) {
   EXPECT_EQ(clock_->waiters(), 0u);
 }
 
-// Moves on when somebody is about to wait: what can happen between a look at the time and the timer.
+// Advances when a thread is about to wait, to simulate time passing between reading the clock and setting the timer.
 class ClockThatGoesOn : public Clock {
  public:
   TimePoint Now() const override { return clock_.Now(); }

@@ -60,7 +60,7 @@ std::int64_t ThreadId() {
   return id;
 }
 
-// Writes the whole line unless the descriptor is broken, in which case there is nobody to tell.
+// Writes the whole line unless the descriptor is broken; then there is no place to report it.
 void WriteAll(int fd, std::string_view line) {
   while (!line.empty()) {
     const ssize_t written = write(fd, line.data(), line.size());

@@ -67,7 +67,7 @@ struct Series {
   }
 };
 
-// Text that tells name and labels apart without any character being forbidden: each part with its length before it.
+// Separates name and labels without forbidding any character: each part is preceded by its length.
 void AppendPart(std::string& key, std::string_view part) {
   const std::uint32_t size = static_cast<std::uint32_t>(part.size());
   char bytes[sizeof size];

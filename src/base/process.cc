@@ -65,7 +65,7 @@ std::vector<std::string> MergeEnvironment(const std::vector<std::string>& added)
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (dup2(p.in, 0) < 0 || dup2(p.out, 1) < 0 || dup2(p.err, 2) < 0) fail();
   if (p.directory != nullptr && chdir(p.directory) != 0) fail();
-  // Descriptors that somebody else in this process left inheritable. Kernels before 5.11 do not know the call; then they are inherited.
+  // Descriptors that other code in this process left inheritable. Kernels before 5.11 do not have this call; there they are inherited.
   syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
   execve(p.argv[0], p.argv.data(), p.environment.data());
   fail();
@@ -154,7 +154,7 @@ void Process::Run(const ProcessOptions& options) {
     started_ = true;
     changed_.NotifyAll();
   }
-  // Looks without taking: as long as the child is a zombie, its number and its group's belong to nobody else.
+  // Waits without reaping: as long as the child is a zombie, its number and its group's are not reused.
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }

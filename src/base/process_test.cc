@@ -34,7 +34,7 @@ std::string Slurp(const std::string& path) {
 
 bool Exists(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
 
-// Until the process is gone or a zombie that nobody has collected yet.
+// Waits until the process has exited, or is a zombie that its parent has not reaped yet.
 bool WaitUntilDead(pid_t pid) {
   const auto until = Soon();
   while (std::chrono::steady_clock::now() < until) {

@@ -53,7 +53,7 @@ TEST_F(SecretFileTest, ANewFileIsPrivate) {
 
 TEST_F(SecretFileTest, AnOldFileIsReplacedAndBecomesPrivate) {
   chmod(Put("a", "a longer text than the new one").c_str(), 0644);
-  std::ifstream reader(At("a"));  // whoever has it open sees nothing of the new text
+  std::ifstream reader(At("a"));  // a reader that has it open sees nothing of the new text
   std::filesystem::create_hard_link(At("a"), At("b"));
   ASSERT_TRUE(WriteSecretFile(At("a"), "secret"));
   EXPECT_EQ(Read("a"), "secret");

@@ -7,7 +7,7 @@
 
 namespace kube {
 
-// Short strings live inside the object, so moving copies them: wipe the source as well.
+// Short strings live inside the object, so moving copies them: also wipe the source.
 SecretString::SecretString(SecretString&& other) noexcept : text_(std::move(other.text_)) { other.Wipe(); }
 
 SecretString& SecretString::operator=(const SecretString& other) {

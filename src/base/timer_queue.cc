@@ -63,7 +63,7 @@ bool TimerQueue::RunOne(Clock::TimePoint now) {
     callback = std::move(entry->callback);
   }
   [&]() noexcept { callback(); }();
-  callback = nullptr;  // what it captured is gone before Cancel() returns
+  callback = nullptr;  // what it captured is destroyed before Cancel() returns
   MutexLock lock(mu_);
   entry->state = TimerEntry::State::kDone;
   finished_.NotifyAll();

@@ -40,7 +40,7 @@ void Bury(Thread thread) {
     earlier = std::exchange(graveyard.threads, {});
     graveyard.threads.push_back(std::move(thread));
   }
-  // Those that came before this one have only their last return left; each waits for earlier ones alone, so nobody waits in a circle.
+  // Threads that came before this one have only to return; each waits only for earlier ones, so there is no deadlock.
   earlier.clear();
 }
 
@@ -181,11 +181,11 @@ void HandlerThread::Run() {
 bool HandlerThread::TellAll(std::vector<Notification>& batch) {
   for (Notification& notification : batch) {
     if (removed_) break;
-    // Who waits for the last word sees nothing pending afterwards.
+    // A waiter for the last notification sees nothing pending afterwards.
     const bool last_word = notification.kind == Notification::Kind::kSynced;
     if (last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
     Tell(notification);
-    notification = {};  // an object that is gone should not wait for the end of the batch
+    notification = {};  // a deleted object need not wait for the end of the batch
     if (!last_word) in_hand_.fetch_sub(1, std::memory_order_relaxed);
   }
   // The first list may have been long; the block that it needed is not wanted again.
@@ -232,7 +232,7 @@ void HandlerThread::Call(const Notification& notification) {
       return;
     }
     case Notification::Kind::kDelete:
-      // What was told last decides: where an update was missed, the last state alone would lose deletions, or tell of strangers.
+      // Filters by the state last reported: after a missed update, the latest state alone would lose deletions, or report unknown objects.
       if (handler_.filter && !handler_.filter(after != nullptr ? after.get() : before.get())) return;
       if (handler_.on_delete) handler_.on_delete(form_.Key(before.get()), before, notification.flag);
       return;

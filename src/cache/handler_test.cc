@@ -59,7 +59,7 @@ std::shared_ptr<HandlerThread> Start(Handler handler, bool quick = false) {
   return HandlerThread::Start(std::move(handler), "test", quick, ObjectForm::Of<Pod>(), "pods");
 }
 Context Soon() { return Context::Background().WithTimeout(std::chrono::seconds(60)); }
-// All that was pushed before has been told when this returns.
+// Returns when all notifications that were pushed before have been delivered.
 void Drain(HandlerThread& handler) {
   const Notification synced{.kind = Kind::kSynced};
   (void)handler.Push({&synced, 1}, false);
@@ -307,7 +307,7 @@ TEST(HandlerThreadTest, ObjectsThatWereToldAreLetGo) {
 
 // ---- Quick ones ----
 
-// Until its own thread sleeps; it goes on to sleep while all who push offer to tell.
+// Until its own thread sleeps: it falls asleep while all pushing threads offer to deliver.
 std::shared_ptr<HandlerThread> StartQuick(Handler handler) {
   std::shared_ptr<HandlerThread> thread = Start(std::move(handler), true);
   const Notification synced{.kind = Kind::kSynced};

@@ -86,7 +86,7 @@ InformerHandle::~InformerHandle() { core_->Stop(); }
 
 std::shared_ptr<InformerHandle> MakeInformer(InformerSetup setup) {
   const Gvr& gvr = setup.target.gvr;
-  // Of a resource alone the kind is not known; group and version are.
+  // A resource alone does not identify the kind, only group and version.
   Gvk gvk = setup.target.gvk.empty() ? Gvk{gvr.group, gvr.version, {}} : setup.target.gvk;
   std::shared_ptr<ObjectSource> source = MakeClientSource(setup.client, setup.target, *setup.form);
   return std::make_shared<InformerHandle>(std::make_shared<InformerCore>(std::move(source), *setup.form, gvr, std::move(setup.options),

@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 using Said = std::vector<std::string>;
 
-// ---- 9: what a list does not have any more is told as a deletion ----
+// ---- 9: an object that is missing from a list is reported as deleted ----
 
 class Contract09_MissingFromARelist : public InformerFixture {};
 

@@ -16,7 +16,7 @@ namespace kube::internal {
 namespace {
 
 constexpr std::chrono::nanoseconds kMinResync = std::chrono::seconds(1);
-// Pages that a list of this size needed and that are free now are given back to the system.
+// For lists of at least this size, freed pages are returned to the system.
 constexpr std::size_t kTrimObjects = 1000;
 // So many objects that cannot be decoded are named in the status.
 constexpr std::size_t kMostNamed = 10;
@@ -127,7 +127,7 @@ void InformerCore::Run(const Context& ctx) {
   }
   reflector->Run(ctx);
   told_.clear();
-  // The context has stopped: nobody is told anything any more.
+  // The context has stopped: no handler is called any more.
   {
     MutexLock lock(mu_);
     stopped_ = true;
@@ -482,7 +482,7 @@ bool InformerCore::HasSeenLocked(const Awaited& awaited) const {
   }
   if (!deletion) return true;
   if (object == nullptr) return synced_;
-  // Whether it is being deleted cannot be told any more: a read of it fails, and says so.
+  // Whether it is being deleted is unknown: reading it fails and reports that.
   if (passed && store_->undecodable() > 0 && store_->FindUndecodable(awaited.key)) return true;
   if (!awaited.uid.empty() && form_.Uid(object.get()) != awaited.uid) return true;
   return awaited.deletion == Awaited::Deletion::kAskedFor && form_.IsDeleting(object.get());

@@ -132,7 +132,7 @@ class InformerServerTest : public internal::ServerTest {
 };
 INSTANTIATE_SERVERS(InformerServerTest);
 
-// Of services, because they have a spec that lasts.
+// Uses Services, because they have a spec that lasts.
 class ServiceVersions : public InformerServerTest {
  protected:
   Service Web(const std::string& name) const {
@@ -423,7 +423,7 @@ TEST_P(InformerServerTest, TheWatchEndsWithTheLastUser) {
     EXPECT_EQ(informers.status().size(), 1U);
   }
   EXPECT_THAT(informers.status(), IsEmpty());
-  // The I/O thread is told, and not waited for.
+  // The I/O thread is notified; the call does not wait for it.
   const Context patience = Patient();
   while (client_->transport_stats().in_flight > 0 && patience.SleepFor(std::chrono::milliseconds(1))) {
   }

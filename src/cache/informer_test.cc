@@ -153,7 +153,7 @@ TEST_F(InformerTest, OldEventsDoNotUndoNewOnes) {
   watch->Modified(PodAt("a", "12"));
   watch->Modified(PodAt("a", "11"));  // late
   watch->Deleted(PodAt("a", "14"));
-  watch->Modified(PodAt("a", "13"));  // late: it is gone
+  watch->Modified(PodAt("a", "13"));  // late: it is already deleted
   watch->Added(PodAt("a", "15"));
   watch->Deleted(PodAt("a", "14"));  // late: that was another one
   watch->Added(PodAt("z", "16"));
@@ -605,7 +605,7 @@ TEST_F(InformerTest, AnObjectThatIsNotSelectedIsSeenWhenItIsNotThere) {
   SharedInformer<Pod> pods = Make();
   const auto watch = FirstList({PodAt("a", "7")}, "10");
   InformerCore& core = InformerAccess::HandleOf(pods)->core();
-  EXPECT_FALSE(core.HasSeen({.key = {"default", "c"}, .version = 12, .unselected = true}));  // nobody knows yet
+  EXPECT_FALSE(core.HasSeen({.key = {"default", "c"}, .version = 12, .unselected = true}));  // not known yet
   pods.Start(ctx_);
   ASSERT_TRUE(pods.WaitForSync(Soon()));
   EXPECT_TRUE(core.HasSeen({.key = {"default", "c"}, .version = 12, .unselected = true}));
@@ -640,7 +640,7 @@ TEST_F(InformerTest, WhoWantsToKnowIsToldOnceWhenItHasBeenSeen) {
   EXPECT_EQ(early, 1);
   EXPECT_EQ(never, 0);
   pods.Stop();
-  EXPECT_EQ(never, 1);  // so that nobody waits for ever
+  EXPECT_EQ(never, 1);  // a waiter must not wait indefinitely
   EXPECT_EQ(cancelled, 0);
   EXPECT_TRUE(core.stopped());
   EXPECT_FALSE(core.NotifyWhenSeen({.key = {"default", "a"}, .version = 99}, [&] { ++never; }));

@@ -1,4 +1,4 @@
-// Objects that cannot be decoded: what stays in the cache, what is deleted, and who hears of it. docs/informers.md has the rules.
+// Objects that cannot be decoded: what stays in the cache, what is deleted, and which handlers are called. See docs/informers.md.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -57,7 +57,7 @@ void InformerCore::KeepUndecodable(std::vector<ObjectRef>& objects, std::vector<
   for (const auto& [key, object] : named) {
     if (outdated.contains(key)) continue;
     ObjectRef last = store_->Get(key.ns.view(), key.name.view());
-    // One of the same name that was created since is another object: the one that is here is gone.
+    // An object of the same name that was created since is another one: the cached one is deleted.
     if (last != nullptr && !IsAnother(last, object->uid)) objects.push_back(std::move(last));
   }
   if (unnamed == 0) return;
@@ -138,7 +138,7 @@ void InformerCore::SayUndecodable(const UndecodableObject& object) {
     named_since_ = now;
     named_ = 0;
   }
-  // Of very many the reason is not kept: the log does not name those again with each list.
+  // Beyond a limit the reason is not kept, so that each list does not log those objects again.
   if (known && (known->error.empty() || (known->uid == object.uid && known->error == object.error))) {
     log_.V(4).Info("An object still cannot be decoded", fields);
   } else if (++named_ <= kNamedAtOnce) {

@@ -20,7 +20,7 @@ std::uint32_t PartMemory::TagOf(const void* object) const {
 }
 
 std::uint64_t PartMemory::VersionOf(const void* object) const {
-  // With the address: somebody else's object of the same version is not the one that was decoded.
+  // The address is part of the hash: another object of the same version is not the one that was decoded.
   return KeyedHash::Of(form_.Uid(object).view(), form_.ResourceVersion(object).view()) +
          reinterpret_cast<std::uintptr_t>(object) * 0x9e3779b97f4a7c15ULL;
 }
@@ -41,7 +41,7 @@ const void* PartMemory::Begin(const void* object, PartHashes& parts) {
 
 void PartMemory::End(const void* object, const PartHashes& parts) {
   earlier_.reset();
-  // Without a version nobody can tell which one an entry is of.
+  // Without a version, an entry cannot be matched to a state of the object.
   if (form_.Uid(object).empty() || form_.ResourceVersion(object).empty()) return;
   const std::uint32_t tag = TagOf(object);
   if (parts == PartHashes{} && tags_[Find(tag)] == 0) return;

@@ -27,7 +27,7 @@ Pod MakeVersion(int i, int version, int spec = 0, int status = 0, int incarnatio
                   .resource_version = String(std::to_string(version))};
   Container container;
   container.name = "main";
-  // Of its own, so that no other object's part is found instead.
+  // A name that no other object has, so that no other object's part is found instead.
   container.image = "registry.example.com/app-" + std::to_string(i) + ":" + std::to_string(spec);
   pod.spec.containers = {container};
   pod.status.message = "a message of pod " + std::to_string(i) + " in state " + std::to_string(status);

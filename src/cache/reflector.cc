@@ -129,7 +129,7 @@ void Reflector::Impl::Worked(Phase phase) {
     status_.last_message = heard_;
   }
   if (troubles_.empty()) return;
-  // Whoever gets events has also opened the watch, and has a list.
+  // A reflector that receives events has also opened the watch, and has a list.
   const std::size_t gone =
       std::erase_if(troubles_, [phase](const Trouble& trouble) { return phase == Phase::kWatch || trouble.phase == phase; });
   if (gone > 0 && troubles_.empty()) options_.log.Info(options_.what + ": works again");
@@ -240,7 +240,7 @@ void Reflector::Impl::LearnScope(const void* object) {
 
 std::optional<UndecodableObject> Reflector::Impl::Refused(void* object) const {
   if (!options_.transform) return std::nullopt;
-  // Before the transform, which may have changed these as well.
+  // Before the transform, which may also change these.
   UndecodableObject out{.key = form_.Key(object), .uid = form_.Uid(object), .resource_version = form_.ResourceVersion(object)};
   const Result<void> transformed = Transform(object);
   if (transformed) return std::nullopt;

@@ -8,7 +8,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// 1. After a watch fails with 410 the next list carries the last version; "" comes only where that list fails as well.
+// 1. After a watch fails with 410, the next list carries the last version; "" follows only if that list also fails.
 class Contract01_RelistAfterGone : public ReflectorFixture {};
 
 TEST_F(Contract01_RelistAfterGone, TheNextListCarriesTheLastVersion) {

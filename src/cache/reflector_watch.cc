@@ -17,13 +17,13 @@ constexpr std::chrono::seconds kVersionCheck{30};  // longer than a client repea
 // How much later than it was asked to a server may end a watch before this side does.
 constexpr std::chrono::seconds kOverdue{60};
 constexpr std::uint64_t kFlushAfter = 1000;
-// A stream that ends early is opened again at once; not for ever, though, where each of them ends at once.
+// A stream that ends early is opened again at once, but not indefinitely if each of them ends at once.
 constexpr int kEarlyEndsWithoutWait = 10;
 
 }  // namespace
 
 std::int64_t Reflector::Impl::WatchSeconds() const {
-  // Between the least time and twice of it: watches that started together shall not end together.
+  // Between the minimum and twice the minimum: watches that started together must not end together.
   const std::chrono::nanoseconds timeout = Jitter(options_.min_watch_timeout, 1, options_.random);
   return std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
 }
@@ -230,7 +230,7 @@ bool Reflector::Impl::GoOnAfter(const Context& ctx, const Ending& ending, RetryW
   if (!ending.error) return true;
   const Error& error = *ending.error;
   if (IsExpired(error)) {
-    // The version is not given up: a list at it means "at least as new".
+    // The version is kept: a list at it means "at least as new".
     options_.log.V(4).Info("The version of the watch has expired: listing again", {{"version", version_}, {"err", error}});
     return false;
   }

@@ -1,6 +1,6 @@
-// Two locks. Whoever changes anything takes `writer_mu_` first, for all of the work; `mu_` protects what readers see, and is held alone
-// only for the change itself. So code of users (index functions) and big work (building a table of 100,000 objects, freeing the old one)
-// happens with readers going on.
+// Two locks. Every writer takes `writer_mu_` first, for all of its work; `mu_` protects what readers see, and is held alone only for the
+// change itself. So user code (index functions) and long operations (building a table of 100,000 objects, freeing the old one) do not block
+// readers.
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -309,7 +309,7 @@ class Store::Impl {
       if (!version.empty()) version_.swap(version);
     }
 
-    // Nobody sees the old state any more.
+    // The old state is no longer visible to readers.
     for (EntryId id = 0; id < place.size(); ++id) {
       if (old_ids[id] != kNoEntry) result.before[place[id]] = old->entries.Take(old_ids[id]);
     }
@@ -383,7 +383,7 @@ class Store::Impl {
   void FillLabel(const String& key, const std::vector<Indexed>& objects, IdIndex* ids) {
     for (const Indexed& each : objects) ids->Set(each.id, AsSpan(ValueOf(form_.Labels(each.object), key.view())));
   }
-  // They stay as long as the writer's lock is held: nobody else can take them out.
+  // They stay as long as the writer's lock is held: no other thread can remove them.
   std::vector<Indexed> Snapshot() KUBE_REQUIRES(writer_mu_) {
     ReaderLock lock(mu_);
     std::vector<Indexed> out;
@@ -490,7 +490,7 @@ class Store::Impl {
   std::unique_ptr<State> state_ KUBE_GUARDED_BY(mu_) KUBE_PT_GUARDED_BY(mu_);
   std::string version_ KUBE_GUARDED_BY(mu_);
   UndecodableSet undecodable_ KUBE_GUARDED_BY(mu_);
-  std::atomic<std::size_t> undecodable_count_{0};  // its size: whoever writes asks for each event
+  std::atomic<std::size_t> undecodable_count_{0};  // its size: writers check it for each event
 };
 
 namespace {

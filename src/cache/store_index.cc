@@ -107,7 +107,7 @@ void IdIndex::Set(EntryId id, std::span<const String> values) {
   for (const String& value : unique) AddTo(id, value);
 }
 
-// Of the usual cases only: none, and one.
+// Handles only the usual cases: no value, and one.
 bool IdIndex::HasExactly(EntryId id, std::span<const String> values) const {
   const Place* place = id < places_.size() ? &places_[id] : nullptr;
   if (place == nullptr || place->bucket == nullptr) return values.empty();

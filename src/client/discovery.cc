@@ -35,7 +35,7 @@ int LeadingNumber(std::string_view text) {
   return number;
 }
 
-// Worth another try by the next who asks.
+// Worth another attempt by the next caller.
 bool IsPassing(const Error& e) {
   switch (e.kind()) {
     case ErrorKind::kApi:
@@ -179,7 +179,7 @@ Result<Discovery::Impl::CachedRoot> Discovery::Impl::FetchRoot(const Context& ct
   Result<internal::DiscoveryRoot> root = internal::ParseDiscoveryRoot(form, core, response->body);
   if (!root) return root.error().WithContext("read the answer of GET " + target);
   CachedRoot out;
-  // Of the other form each server behind a load balancer may have another one.
+  // In the other form, each server behind a load balancer may have a different ETag.
   if (root->aggregated) out.etag = response->headers.Get("ETag");
   out.root = std::make_shared<const internal::DiscoveryRoot>(*std::move(root));
   return out;
@@ -337,7 +337,7 @@ Result<Discovery::Impl::Loaded> Discovery::Impl::LoadNow(const Context& ctx, boo
 Result<Discovery::Impl::Apis> Discovery::Impl::Load(const Context& ctx, bool force, const Apis& seen) {
   MutexLock lock(mu_);
   if (seen != nullptr && apis_ != nullptr && apis_ != seen) return apis_;
-  // A load that others started answers as well, unless it may have begun before that which the caller wants to see.
+  // A load that another caller started also answers this call, unless it may have begun before the change that the caller wants to see.
   const std::uint64_t enough = loading_ && !force ? started_ : started_ + 1;
   for (;;) {
     if (!force && apis_ != nullptr && (finished_ >= enough || !HasPassingFailure(*apis_))) return apis_;
@@ -361,7 +361,7 @@ Result<Discovery::Impl::Apis> Discovery::Impl::Load(const Context& ctx, bool for
   loading_ = false;
   last_error_.reset();
   if (!loaded) {
-    // Who gave up does not answer for the others.
+    // A caller whose context has stopped does not fail the other waiters.
     if (ctx.stopped()) {
       --started_;
     } else {

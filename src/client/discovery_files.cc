@@ -100,7 +100,7 @@ void ReplaceFile(const std::string& path, std::string_view bytes) {
   Log().V(1).Info("Could not write a discovery file", {{"path", path}, {"why", std::strerror(errno)}});
 }
 
-// FNV-1a: tells a file that was cut or edited, no more.
+// FNV-1a: detects that a file was truncated or edited, no more.
 std::string Checksum(std::string_view text) {
   std::uint64_t hash = 14695981039346656037U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -162,7 +162,7 @@ void DiscoveryFiles::WriteAll(const ServerApis& apis) const {
     if (list.resources.empty() || !IsSafePath(name)) continue;
     ReplaceFile(root_ + "/" + name + "/serverresources.json", WriteApiResourceList(list));
   }
-  // Last: who finds it finds the others as well.
+  // Last: a reader that finds this file also finds the others.
   if (!apis.groups.empty()) ReplaceFile(root_ + "/servergroups.json", WriteApiGroups(apis.groups));
 }
 

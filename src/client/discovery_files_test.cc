@@ -108,7 +108,7 @@ TEST_F(Contract13DiskCache, AfterInvalidateFilesOfOthersDoNotCount) {
   const Discovery discovery = New();
   discovery.Invalidate();
   EXPECT_EQ(discovery.Groups(ctx_)->size(), 1u);
-  EXPECT_EQ(New().Groups(ctx_)->size(), 1u);  // and they were written anew
+  EXPECT_EQ(New().Groups(ctx_)->size(), 1u);  // and they were written again
 }
 
 TEST_F(Contract13DiskCache, FilesCountForTheirTtlByMtime) {

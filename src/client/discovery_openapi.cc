@@ -51,7 +51,7 @@ Result<std::vector<OpenApiPath>> Discovery::Impl::OpenApiPaths(const Context& ct
   MutexLock lock(mu_);
   if (epoch_ == epoch) {
     openapi_paths_ = paths;
-    // Documents that are gone.
+    // Drop documents that no longer exist.
     std::map<std::string, CachedDocument, std::less<>> kept;
     for (const OpenApiPath& p : paths) {
       if (auto node = openapi_.extract(p.path.str())) kept.insert(std::move(node));

@@ -186,7 +186,7 @@ TEST_P(Contract13Server, FilesAreKubectlsAndKubectlReadsOurs) {
   if (server_.kubectl.empty()) GTEST_SKIP() << "no kubectl: make control-plane";
   // Theirs.
   const std::string shown = Kubectl("--cache-dir '" + dir() + "/theirs' api-resources --no-headers -v=6");
-  EXPECT_THAT(ReadErrors(), HasSubstr("/apis"));  // it tells its requests
+  EXPECT_THAT(ReadErrors(), HasSubstr("/apis"));  // it logs its requests
   auto count = std::make_shared<std::atomic<int>>(0);
   const Discovery reader(NewClient(Counting(count)), {.cache_dir = dir() + "/theirs/discovery"});
   const auto from_files = reader.Apis(Patient()).value();

@@ -184,7 +184,7 @@ TEST_F(Contract13Discovery, EachRequestHas32Seconds) {
 }
 
 TEST_F(Contract13Discovery, ManyRequestsGoAtOnceWhateverTheRateOfOthers) {
-  auto clock = std::make_shared<FakeClock>();  // stands still: nothing that has to wait would ever come back
+  auto clock = std::make_shared<FakeClock>();  // stands still: a call that has to wait would never return
   std::vector<TestGroup> groups = {Plain()[0]};
   for (int i = 0; i < 100; ++i) groups.push_back({"g" + std::to_string(i), {{"v1", {{"things", "Thing"}}}}});
   ServeLegacy(*api_, groups);
@@ -461,7 +461,7 @@ TEST_F(Contract13MemoryCache, WhoWaitsWithSomeoneThatGivesUpGoesOn) {
     ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return inside; }));
   }
   Thread second("second", [&] { EXPECT_TRUE(discovery.Apis(ctx_)); });
-  // One who gives up while another loads leaves at once.
+  // A caller whose context ends while another one loads returns at once.
   EXPECT_TRUE(IsDeadlineExceeded(discovery.Apis(ctx_.WithTimeout(std::chrono::milliseconds(1))).error()));
   cancel.Cancel();
   first.Join();
@@ -474,7 +474,7 @@ TEST_F(Contract13MemoryCache, ARefreshSendsTheETagAndKeepsWhatDidNotChange) {
   const Discovery discovery(ClientOf(api_));
   const auto before = discovery.Apis(ctx_).value();
   EXPECT_FALSE(api_->requests()[0].headers.Has("If-None-Match"));
-  EXPECT_EQ(discovery.Refresh(ctx_).value(), before);  // the very same: nobody has to build anything again
+  EXPECT_EQ(discovery.Refresh(ctx_).value(), before);  // the same object: nothing has to be built again
   EXPECT_EQ(api_->requests()[2].headers.Get("If-None-Match"), "\"core-one\"");
   EXPECT_EQ(api_->requests()[3].headers.Get("If-None-Match"), "\"one\"");
   ServeAggregated(*api_, {Plain()[0], Plain()[1]}, "two");

@@ -195,7 +195,7 @@ class RemoteCommand::Impl {
     return internal::ParseExitStatus(status);
   }
 
-  // Output is read also where nobody takes it: the command must not hang.
+  // Reads output even without a handler: the command must not hang.
   void Deliver(const OutputHandler& handler, bool& failed, std::string_view bytes) {
     if (!handler || failed || bytes.empty()) return;
     std::optional<Error> error;
@@ -291,7 +291,7 @@ Result<ExecResult> Exec(const Context& ctx, const Client& client, const ObjectKe
   if (options.stdin_data) {
     Result<void> written = session->WriteStdin(ctx, *options.stdin_data);
     if (written) written = session->CloseStdin(ctx);
-    // A command that ends before it has read everything is fine; what went wrong otherwise, Wait says as well.
+    // A command that ends before it has read everything is fine; Wait reports all other failures.
     if (!written && written.error().kind() == ErrorKind::kInvalid) return written.error();
   }
   const Result<int> code = session->Wait(ctx);

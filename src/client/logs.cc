@@ -85,7 +85,7 @@ Result<LogStream> StreamLogs(const Context& ctx, const Client& client, const Obj
   Result<HttpRequest> request = internal::PodRequest(pod, "log", *query);
   if (!request) return request.error();
   request->headers.Add("Accept", "application/json, */*");
-  // Of a stream nothing is tried again but what the server asks for.
+  // A stream is retried only if the server asks for it.
   request->streaming = true;
   Result<HttpResponse> response = client.core().Send(ctx, *std::move(request), "get " + internal::DescribePod(pod, "log"));
   if (!response) return response.error();

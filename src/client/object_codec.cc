@@ -241,7 +241,7 @@ Result<void> DecodeWholeList(const TypeInfo* type, bool metadata_only, BodyForma
   return read;
 }
 
-// Of very many, not every reason is worth its memory.
+// If there are very many, keeping every reason is not worth the memory.
 constexpr std::size_t kMostReasons = 1000;
 void Skip(UndecodableObject object, std::vector<UndecodableObject>& undecodable) {
   if (undecodable.size() >= kMostReasons) DropReason(object);

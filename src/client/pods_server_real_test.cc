@@ -1,5 +1,5 @@
 // Logs, exec, attach, port-forward and the calls of subresources.h through real API servers. There are no kubelets behind them, so the test
-// is one: what our client says has gone through kube-apiserver's own translation (WebSocket to SPDY) when it arrives.
+// is one: what our client sends passes through kube-apiserver's own translation (WebSocket to SPDY) before it arrives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

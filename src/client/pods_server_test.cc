@@ -47,7 +47,7 @@ kind: ServiceAccount
 metadata: {name: robot, namespace: default}
 )";
 
-// Something that a handler tells the test.
+// A condition that a handler signals to the test.
 class Flag {
  public:
   void Set() {
@@ -88,7 +88,7 @@ class PodsServerTest : public ::testing::TestWithParam<bool> {
   const ObjectKey web_{"default", "web"};
   Flag started_;
   Flag gone_;
-  // After the flags: handlers are over when it is gone.
+  // After the flags: no handler runs once the server is destroyed.
   std::unique_ptr<ApiServer> server_;
   std::unique_ptr<Client> client_;
 };

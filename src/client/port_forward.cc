@@ -67,7 +67,7 @@ class Stream final : public PortForwardStream {
   Result<std::size_t> Read(const Context& ctx, char* buffer, std::size_t size) override {
     Result<std::size_t> got = data_->Read(ctx, buffer, size);
     if (!got || *got > 0 || size == 0) return got;
-    // The end may be a failure, which the server tells in a stream of its own.
+    // The end may be a failure, which the server reports in a separate stream.
     MutexLock lock(last_word_->mu);
     const auto ended = [this]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return last_word_->ended; };
     (void)WaitUntil(ctx.WithTimeout(kLastWord), last_word_->mu, last_word_->changed, ended);
@@ -209,7 +209,7 @@ class PortForwarder::Impl {
     if (!outcome_) outcome_ = std::move(outcome);
     changed_.NotifyAll();
     for (const std::shared_ptr<Local>& local : locals_) shutdown(local->fd.get(), SHUT_RDWR);
-    acceptor_.RequestStop();  // nobody shall connect to ports that lead nowhere
+    acceptor_.RequestStop();  // new connections would lead nowhere
   }
   void End(const Error& why) {
     Finish(why);

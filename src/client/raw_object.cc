@@ -196,7 +196,7 @@ UndecodableObject IdentifyJson(std::string_view object, const Error& why) {
   UndecodableObject out;
   bool readable = true;
   const bool whole = JsonScanner(metadata).Members([&](std::string_view name, std::string_view value) {
-    // No server writes its fields with escapes: whoever does may hide one of these.
+    // No server writes its field names with escapes: a name that has one may hide one of these.
     if (name.find('\\') != std::string_view::npos) readable = false;
     if (name == "\"name\"") (void)ReadText(value, kMostNameBytes, out.key.name);
     if (name == "\"namespace\"") readable = ReadText(value, kMostNameBytes, out.key.ns) && readable;

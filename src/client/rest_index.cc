@@ -78,7 +78,7 @@ RestIndex::Matches RestIndex::FullName(const std::string& name, std::string_view
       out.push_back(entry);
     }
   }
-  // Of one group-version the plural comes first.
+  // Within a group-version, the plural comes first.
   std::stable_sort(out.begin(), out.end(), [](const Entry* a, const Entry* b) { return a->rank < b->rank; });
   return out;
 }

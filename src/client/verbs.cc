@@ -31,7 +31,7 @@ bool PrefersProtobuf(const ClientCore& core, const Gvr& gvr, const TypeInfo* typ
   return core.config.content_type.empty() || core.config.content_type == kProtobufType;
 }
 
-// Of the Accept headers above, what is left without protobuf, which is their first entry.
+// Removes protobuf, the first entry, from one of the Accept headers above.
 std::string_view WithoutProtobuf(std::string_view accept) { return accept.substr(accept.find(',') + 1); }
 
 std::string_view AcceptFor(const ClientCore& core, const Gvr& gvr, const TypeInfo* type, bool metadata_only, bool list) {

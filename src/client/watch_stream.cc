@@ -150,7 +150,7 @@ class HttpWatchStream : public WatchStream {
       body_->Close();
       return true;
     }
-    // A bookmark is about the watch: what it says in its annotations is for whoever reads the watch, whatever fields are selected.
+    // A bookmark is about the watch: its annotations are for the reader of the watch, whatever fields are selected.
     DecodeOptions decode = decode_;
     if (type == WatchEventType::kBookmark) {
       decode.fields = nullptr;

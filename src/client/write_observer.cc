@@ -149,7 +149,7 @@ void ReportDeletions(const ClientCore& core, const Context& ctx, const WriteCall
   const Result<void> read = answer.protobuf ? DecodeProtobuf(ListTableOf(Metadata::kType), &list, answer.body, MetadataAlone())
                                             : DecodeObjectList(&Metadata::kType, true, answer.type, answer.body, MetadataAlone(), &list);
   if (!read) return;
-  // What was gone at once has no deletionTimestamp in the answer, what stays for a while may not have it yet either.
+  // An object that was deleted at once has no deletionTimestamp in the answer; one that stays for a while may not have it yet either.
   for (const Metadata& item : list) {
     meta::v1::ObjectMeta metadata = item.metadata;
     metadata.resource_version = {};

@@ -1,4 +1,4 @@
-// What observers of a context are told, for each verb and each form of an answer.
+// What observers of a context are called with, for each verb and each form of an answer.
 #include "kube/client/write_observer.h"
 
 #include <gmock/gmock.h>

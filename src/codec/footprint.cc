@@ -65,7 +65,7 @@ class Footprint::Walk {
 
  private:
   std::unordered_map<const void*, std::size_t> objects_;  // to their logical bytes
-  std::unordered_map<const void*, std::size_t> shared_;   // likewise, of blocks with more than one owner
+  std::unordered_map<const void*, std::size_t> shared_;   // blocks with more than one owner, to their logical bytes
 
   // A block: its own size, and what is inside.
   template <typename F>

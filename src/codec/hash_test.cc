@@ -80,7 +80,7 @@ TEST(HashObjectTest, EveryFieldCounts) {
   EXPECT_EQ(hashes.size(), std::size(all));
 }
 
-// These numbers must never change: they may be in labels of objects in somebody's cluster.
+// These numbers must never change: they may be in labels of objects in users' clusters.
 TEST(HashObjectTest, IsTheSameForever) {
   EXPECT_EQ(HashJson<Spec>("{}"), 5133589608643455977U);
   EXPECT_EQ(

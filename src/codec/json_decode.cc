@@ -24,7 +24,7 @@ using Verdict = InternTable::Verdict;
 // Which fields of one object were there already.
 class Seen {
  public:
-  // False where it was there already, or cannot be told.
+  // False if it was there already, or if that is unknown.
   bool SetIfNew(std::uint32_t ordinal) {
     if (ordinal >= 256) return false;
     std::uint64_t& word = bits_[ordinal >> 6];

@@ -125,7 +125,7 @@ class ProtobufDecoder {
   InternTable* const table_;
   const TypeInfo& type_;  // of the object that is decoded
   Predecessors* const predecessors_;
-  // Of the object that is decoded, and of its earlier version.
+  // State of the decoded object and of its earlier version.
   bool begun_ = false;  // the predecessors were asked
   unsigned seen_ = 0;   // bits of the parts that came
   const char* earlier_ = nullptr;

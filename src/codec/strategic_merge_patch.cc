@@ -45,8 +45,8 @@ struct Keyed {
   Value value;
 };
 
-// Elements of `all` in the order of the elements of `wanted`; those that are not wanted keep their place among the others as far as
-// the order before (`existing`) tells it.
+// Elements of `all` in the order of the elements of `wanted`; elements that are not in `wanted` keep their place as far as the previous
+// order (`existing`) determines it.
 List<Value> Arrange(std::vector<Keyed> all, const ElementIndex& wanted, const ElementIndex& existing) {
   std::vector<Keyed> listed;
   std::vector<Keyed> others;

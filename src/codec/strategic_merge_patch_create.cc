@@ -184,11 +184,11 @@ class Differ {
     return {};
   }
 
-  // Elements that share a merge key (a Service's port 53 for TCP and UDP) cannot be told apart when the patch is applied.
+  // Elements that share a merge key (a Service's port 53 for TCP and UDP) are indistinguishable when the patch is applied.
   Result<void> ReplaceList(const String& key, const List<Value>& original, const List<Value>& modified, const ElementIndex& after,
                            const PatchField& field, Value& patch, const Path* path) {
     if (options_.ignore_changes) {
-      // Only for a three-way patch: what is gone from the last configuration. The list as a whole goes only where it has to.
+      // Only for a three-way patch: elements missing from the last configuration. The list as a whole is deleted only if it has to be.
       List<Value> deletions;
       Result<ElementIndex> before = ElementIndex::Make(original, field.merge_key, path);
       std::vector<std::size_t> left(original.size(), 0);

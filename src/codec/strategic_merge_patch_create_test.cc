@@ -306,7 +306,7 @@ TEST(ThreeWayMergePatchTest, BringsRandomObjectsToWhatIsWanted) {
   for (int i = 0; i < 2000; ++i) {
     Value original = make.Make();
     Value modified = make.Make();
-    // Where nobody interfered, a three-way patch does what a two-way patch does.
+    // If no other client interfered, a three-way patch does what a two-way patch does.
     Result<Value> patch = CreateThreeWayMergePatch(Spec::kType, original, modified, original, true);
     ASSERT_TRUE(patch.ok()) << ToJson(original) << " " << ToJson(modified) << ": " << patch.error().ToString();
     Result<Value> out = ApplyStrategicMergePatch(Spec::kType, original, *patch);

@@ -102,7 +102,7 @@ TEST(StrategicMergePatchTest, MergesListsByKey) {
 TEST(StrategicMergePatchTest, NewElementsStandFirstUnlessThePatchPlacesThem) {
   EXPECT_EQ(Apply(R"({"containers":[{"name":"a"},{"name":"b"}]})", R"({"containers":[{"name":"c","image":null}]})"),
             R"({"containers":[{"name":"c"},{"name":"a"},{"name":"b"}]})");
-  // The patch's own order holds; others keep their place where the old order tells it.
+  // The patch's own order holds; other elements keep their place if the old order determines it.
   EXPECT_EQ(Apply(R"({"containers":[{"name":"a"},{"name":"b"},{"name":"c"}]})", R"({"containers":[{"name":"c"},{"name":"x"}]})"),
             R"({"containers":[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"x"}]})");
 }

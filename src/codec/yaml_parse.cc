@@ -1,7 +1,7 @@
 // YAML text to Values. libyaml finds the events (its Go port is what Kubernetes itself reads YAML with); what they mean is decided here.
 //
 // Nothing is expanded in memory: an alias shares the Value that its anchor finished. Its size still counts against a budget, because
-// whoever writes the Value as JSON or decodes it would expand it.
+// writing the Value as JSON or decoding it would expand it.
 #include <yaml.h>
 
 #include <algorithm>
@@ -210,7 +210,7 @@ class YamlReader {
 
   std::size_t NewAnchor(std::string_view name) {
     anchors_.emplace_back();
-    anchor_names_[std::string(name)] = anchors_.size() - 1;  // a later anchor of the same name takes over
+    anchor_names_[std::string(name)] = anchors_.size() - 1;  // a later anchor of the same name replaces it
     return anchors_.size() - 1;
   }
   bool Alias(std::string_view name) {
@@ -355,7 +355,7 @@ class YamlReader {
     return Deliver(std::move(node), false);
   }
 
-  // Of several members with one name the last stays.
+  // If several members have the same name, the last one stays.
   Map<Value> Collect(Frame& frame) {
     auto& members = frame.members;
     auto less = [](const Member& a, const Member& b) { return a.key < b.key; };

@@ -128,7 +128,7 @@ std::string ClientConfig::ToString() const {
 }
 
 ClientConfig ClientConfig::Anonymous() const {
-  ClientConfig copy;  // what is safe is named here: a field that is added later stays out until somebody thinks about it
+  ClientConfig copy;  // lists what is safe: a field that is added later stays out until it is added here
   copy.host = host;
   copy.ns = ns;
   copy.tls.ca_data = tls.ca_data;

@@ -56,7 +56,7 @@ Result<ExecCredential> ParseExecCredential(std::string_view text, std::string_vi
   if (object["kind"].string_value() != "ExecCredential") return Bad("its output has to be of the kind ExecCredential");
   const std::string_view version = object["apiVersion"].string_value();
   if (version != api_version) {
-    // Of what it wrote only the names that are known are said back.
+    // The message repeats the plugin's apiVersion only if it is a known one.
     const std::string got = version.empty() ? "none" : IsExecApiVersion(version) ? std::string(version) : "another";
     return Bad("it is configured for apiVersion " + std::string(api_version) + ", but its output has " + got +
                "; change apiVersion of the exec entry in the kubeconfig, or the plugin");

@@ -214,7 +214,7 @@ void ExecSource::CountCall(int code, std::string_view status) const {
 void ExecSource::Install(Current fresh) {
   fresh.serial = attempt_;
   fresh.obtained_at = clock_->Now();
-  // An equal certificate stays the same object, so that nobody closes connections for it.
+  // An equal certificate stays the same object, so that no connection is closed for it.
   const std::shared_ptr<const ClientCertificate> old = current_ ? current_->certificate : nullptr;
   const bool same = old != nullptr && fresh.certificate != nullptr && old->certificate_pem == fresh.certificate->certificate_pem &&
                     old->key_pem.reveal() == fresh.certificate->key_pem.reveal();

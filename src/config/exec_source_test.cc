@@ -43,7 +43,7 @@ std::string PairAnswer(const serve::KeyPair& pair, const std::string& expires = 
   return Answer(status);
 }
 
-// A plugin that prints the file "output", and tells how often it was run and what it was told.
+// A plugin that prints the file "output", and records its runs and their input.
 class PluginTest : public ::testing::Test {
  protected:
   PluginTest() {
@@ -103,7 +103,7 @@ class PluginTest : public ::testing::Test {
   int null_ = -1;
 };
 
-// ---- One call: what it is told, what it may answer ----
+// ---- One call: its input and its answers ----
 
 using Mode = ExecConfig::InteractiveMode;
 
@@ -281,7 +281,7 @@ TEST_F(Contract12Exec, IsKeptUntilTheVeryEndAndNotLonger) {
   EXPECT_EQ(Header(source), "Bearer token1");
   clock_->Advance(seconds(1));
   EXPECT_EQ(Header(source), "Bearer token2");
-  clock_->Advance(hours(24 * 3650));  // no end: for ever
+  clock_->Advance(hours(24 * 3650));  // it never expires
   EXPECT_EQ(Header(source), "Bearer token2");
   EXPECT_EQ(Runs(), 2);
 }
@@ -588,7 +588,7 @@ TEST_F(ExecFaultTest, HangingPluginIsKilledAfterFiveMinutes) {
 }
 
 TEST_F(ExecFaultTest, HangingPluginEndsWithTheContext) {
-  Script("exec 1>&-; sleep 1000 & echo $! > pid.part; mv pid.part pid; wait");  // not even its output tells
+  Script("exec 1>&-; sleep 1000 & echo $! > pid.part; mv pid.part pid; wait");  // not even its output ends
   const std::shared_ptr<CredentialSource> source = Make();
   auto [ctx, cancel] = ctx_.WithCancel();
   std::thread caller([&, &stop_ctx = ctx] {
@@ -607,7 +607,7 @@ TEST_F(ExecFaultTest, WhatAPluginLeavesRunningDoesNotHoldUsUp) {
   Print(TokenAnswer("t"));
   Script("sleep 1000 & echo $! > pid\ncat output");  // the sleep has the pipe too
   EXPECT_EQ(Header(Make()), "Bearer t");
-  environment_.stdin_is_terminal = [] { return true; };  // in our own process group: nobody kills it
+  environment_.stdin_is_terminal = [] { return true; };  // in our own process group: no signal reaches it
   EXPECT_EQ(Header(Make()), "Bearer t");
   kill(static_cast<pid_t>(std::stol(folder_.Read("pid"))), SIGKILL);
 }

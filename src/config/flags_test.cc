@@ -293,7 +293,7 @@ TEST(FlagSetTest, CommandLineThenEnvironmentThenFileThenTheVariable) {
   EXPECT_THAT(p.namespaces, ElementsAre("a", "b"));
   EXPECT_EQ(p.mode, Mode::kHard);
   EXPECT_EQ(p.pause, milliseconds(250));
-  // Of a list, too, only the best source counts.
+  // For a list, too, only the best source counts.
   p.flags.SetEnvironment({"GREETER_NAMESPACES=c,d"});
   ASSERT_EQ(p.Error({"--config", file.path()}), "fine");
   EXPECT_THAT(p.namespaces, ElementsAre("c", "d"));

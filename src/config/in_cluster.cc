@@ -61,7 +61,7 @@ Result<ClientConfig> InClusterConfig(const LoadOptions& options) {
   config.token = SecretString(std::string(internal::Trimmed(token.text)));
   if (config.token.empty()) return internal::ConfigError("in-cluster config: " + config.token_file + " is empty");
 
-  // The system's roots are no substitute: whoever has a certificate of any of them could then pose as the API server.
+  // The system's roots are no substitute: any holder of a certificate from one of them could then pose as the API server.
   const bool own_trust = options.insecure.value_or(false) || !options.ca_file.empty();
   const std::string ca_file = options.service_account_dir + "/ca.crt";
   if (!own_trust) {

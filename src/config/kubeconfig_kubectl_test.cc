@@ -123,7 +123,7 @@ TEST_F(Contract11Kubectl, MinifiesTheSame) {
 }
 
 TEST_F(Contract11Kubectl, HidesWhatKubectlHides) {
-  // Of plugins' variables and providers' tokens we hide more than kubectl does; there are none in this context.
+  // We hide more than kubectl does: plugins' variables and providers' tokens. There are none in this context.
   const Kubeconfig flat = Kubeconfig::LoadMerged(files_)->Flatten().value();
   files_ = {folder_.Write("flat", flat.ToYaml().value()), "", ""};
   for (const char* user : {"dev", "red", "basic"}) {

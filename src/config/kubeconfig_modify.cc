@@ -35,7 +35,7 @@ Error Failed(const std::string& path, std::string_view what, int error_number) {
   return Error(ErrorKind::kConfig, CleanText(path) + ": " + std::string(what) + ": " + std::generic_category().message(error_number));
 }
 
-// `<file>.lock`, as kubectl has it: whoever creates it may write the file.
+// `<file>.lock`, as in kubectl: the process that creates it may write the file.
 class LockFile {
  public:
   static Result<std::unique_ptr<LockFile>> Take(const Context& ctx, const std::string& file) {
@@ -225,7 +225,7 @@ Result<void> ModifyKubeconfig(const Context& ctx, const std::vector<std::string>
   }
   if (files.empty()) return Error(ErrorKind::kConfig, "no kubeconfig file to write: name one");
 
-  // Everybody takes them in the same order, so nobody waits for somebody who waits for him.
+  // All processes take them in the same order, so they cannot deadlock.
   std::vector<std::string> in_order = files;
   std::sort(in_order.begin(), in_order.end());
   std::vector<std::unique_ptr<LockFile>> locks;

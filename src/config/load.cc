@@ -120,7 +120,7 @@ std::string NothingChosen(const Kubeconfig& kubeconfig, const std::string& conte
   return "no current-context is set; choose one of " + internal::QuotedList(internal::ContextNames(kubeconfig)) + " with --context";
 }
 
-// `default_server` stands in for a server that nobody names; `is_default` is set where that is all there is.
+// `default_server` is used if no server is named; `is_default` is set if nothing else is configured.
 Result<ClientConfig> Build(const Kubeconfig& kubeconfig, const LoadOptions& options, const std::string& default_server, bool& is_default) {
   is_default = false;
   const std::string& context_name = options.context.empty() ? kubeconfig.current_context : options.context;

@@ -41,7 +41,7 @@ struct Range {
   char32_t low, high;
 };
 
-// Controls, format characters and private ones: Unicode's "Other", as far as somebody assigned it.
+// Controls, format characters and private ones: Unicode's "Other", as far as assigned.
 constexpr Range kNotPrintable[] = {
     {0x0, 0x1f},        {0x7f, 0x9f},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},
     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},     {0x180e, 0x180e},

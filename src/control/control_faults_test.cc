@@ -1,5 +1,5 @@
-// Controllers and managers where something goes wrong: reconcilers that hang, servers that are gone or answer with errors, leases that are
-// lost in the middle of work, replicas that are cut off from the server.
+// Controllers and managers under failure: reconcilers that hang, servers that are stopped or answer with errors, leases that are lost in
+// the middle of work, replicas that are cut off from the server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ class ControlFaultsTest : public ::testing::Test {
   void CreateMany(int count) {
     for (int i = 0; i < count; ++i) Create("m" + std::to_string(i));
   }
-  // Long terms: a machine that is busy for seconds does not lose the lease. Who goes gives it back, so nobody waits for them.
+  // Long terms: a machine that is busy for seconds does not lose the lease. Replicas release it on shutdown, so no test waits for its end.
   static LeaderElectionOptions Quick(const std::string& identity) {
     return {.name = "faults",
             .ns = "default",
@@ -112,7 +112,7 @@ TEST_F(ControlFaultsTest, AReconcilerThatHangsHoldsUpNoOtherKey) {
         return *ctx.Err();
       }));
   EXPECT_TRUE(Eventually([&] { return hangs && others == 19; }));
-  // Changes of the key that hangs are remembered, and wake nobody.
+  // Changes of a key whose reconciler hangs are remembered, and wake no worker.
   controller->Enqueue({"default", "m0"});
   controller->Enqueue({"default", "m1"});
   // A key is done with a moment after its reconciler has returned.
@@ -254,8 +254,8 @@ INSTANTIATE_TEST_SUITE_P(Answers, ControlStormTest,
 
 // ---- Leadership ----
 
-// Somebody takes the lease while a reconciler is at work: it is told to stop, the manager says why it ended, and the program that is
-// started again does the work that was cut off.
+// Another client takes the lease while a reconciler runs: its context stops, the manager says why it ended, and the restarted program does
+// the work that was cut off.
 TEST_F(ControlFaultsTest, ALeaseThatIsLostWhileReconcilingStopsTheReconciler) {
   Create("m");
   std::atomic<bool> working = false, told = false;

@@ -42,7 +42,7 @@ class ControlServerTest : public ::testing::Test {
     server_ = *std::move(server);
     client_ = std::make_unique<Client>(server_->NewClient().value());
   }
-  // Long terms: a machine that is busy for seconds does not lose the lease. Who goes gives it back, so nobody waits for them.
+  // Long terms: a machine that is busy for seconds does not lose the lease. Replicas release it on shutdown, so no test waits for its end.
   static LeaderElectionOptions Quick(std::string identity) {
     return {.name = "test",
             .ns = "default",

@@ -190,7 +190,7 @@ spec:
             "}  // namespace samplecrd::v1\n");
 }
 
-// Every schema comes back as it was: MemberOf asks for that.
+// Every schema is read unchanged: MemberOf requires that.
 TEST(CrdReaderTest, SchemasHaveTheirTypes) {
   EXPECT_EQ(MemberOf(R"({"type": "string"})"), "  std::optional<kube::String> a{};");
   EXPECT_EQ(MemberOf(R"({"type": "string"})", true), "  // +required\n  kube::String a{};");

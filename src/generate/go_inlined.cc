@@ -6,8 +6,8 @@
 //   }
 //
 // A C++ struct with both would have a JSON name twice, so it gets a copy of Config without the hidden fields: SpecConfig.
-// controller-gen joins the schemas of both, innermost first. So the field that stays takes over the markers of the hidden one, and its
-// description.
+// controller-gen joins the schemas of both, innermost first. So the field that stays inherits the markers and the description of the hidden
+// one.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -116,7 +116,7 @@ void GoConverter::Fill(const OpenStruct& open) {
   s.role = kind ? StructRole::kKind : StructRole::kPart;
   s.description = open.decl->doc.empty() ? open.base->doc : open.decl->doc;
   if (open.base != open.decl) {
-    // Of the type that it is made from, what its schema says; not what its kind is.
+    // From the type that it is made from, take the markers of its schema, not those of its kind.
     s.markers = ReadMarkers(open.base->markers, kind ? kOnKind : kOnStruct, false);
     std::erase_if(s.markers, [](const Marker& m) { return !MayStand('+' + m.name, kOnStruct | kOnField); });
   }

@@ -177,7 +177,7 @@ void HeaderParser::Member(Struct& s) {
     }
     while (Here().kind != TokenKind::kEnd && !At(";") && !At("}")) {
       if (At("(") && !At("{")) {
-        // constexpr bool f() is a function as well; a value in parentheses comes behind `=`.
+        // constexpr bool f() is also a function; a value in parentheses comes behind `=`.
         Error(token, "static member function; write functions outside of the struct");
         return SkipDeclaration();
       }

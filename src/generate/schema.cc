@@ -247,7 +247,7 @@ void SchemaMaker::AddOneOfChecks(const Struct& s) {
     for (const Value& name : marker.value.list()) {
       auto field = std::find_if(s.fields.begin(), s.fields.end(), [&](const Field& f) { return f.json == name.string_value().view(); });
       if (field == s.fields.end()) {
-        // Fields of inlined structs count; they cannot be told apart here without their schema, so only plain structs are checked.
+        // Fields of inlined structs count, but are unknown here without their schema, so only plain structs are checked.
         if (std::none_of(s.fields.begin(), s.fields.end(), [](const Field& f) { return f.inlined; })) {
           problems_.Error(marker.at, fmt::format("marker +{}: {} has no field {}", marker.name, s.name, name.string_value().view()));
         }

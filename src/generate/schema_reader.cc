@@ -100,7 +100,7 @@ bool IsEmpty(const Value& value) {
   return value.is_null() || (value.is_list() && value.list().empty()) || (value.is_object() && value.object().empty());
 }
 
-// Whether the schema allows what a C++ scalar holds that nobody set.
+// Whether the schema allows the value of a C++ scalar that was never set.
 bool ZeroIsValid(const Value& schema) {
   const std::string type = TextOf(schema, "type");
   const bool text = type == "string" || schema["x-kubernetes-int-or-string"].bool_value();

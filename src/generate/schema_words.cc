@@ -12,7 +12,7 @@
 namespace kube::generate {
 namespace {
 
-// Of a bound that is also in allOf, only the tighter one.
+// For a bound that is also in allOf, keeps only the tighter one.
 Value Tightened(const Value& schema) {
   const List<Value>& parts = schema["allOf"].list();
   if (parts.empty()) return schema;

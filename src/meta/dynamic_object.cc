@@ -250,7 +250,7 @@ ObjectMeta DynamicObject::metadata() const {
   const Value& metadata = value_["metadata"];
   if (!metadata.is_object()) return {};
   if (Result<ObjectMeta> whole = kube::FromValue<ObjectMeta>(metadata)) return *std::move(whole);
-  // Rare: somebody built it by hand and wrong. Keep the members that fit.
+  // Rare: the value was built by hand and is malformed. Keep the members that fit.
   Value fitting = Value::Object();
   for (const auto& [key, member] : metadata.object()) {
     if (kube::FromValue<ObjectMeta>(Value::Object({{key, member}}))) fitting[key] = member;

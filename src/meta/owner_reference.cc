@@ -13,8 +13,8 @@ std::string Describe(const OwnerReference& reference) {
   return reference.kind.str() + " " + reference.name.str() + " (" + reference.api_version.str() + ")";
 }
 
-// An object that was deleted and made anew is another one: the garbage collector takes what the old one owned. References without a UID,
-// which no server stores, go by name.
+// An object that was deleted and recreated is another one: the garbage collector deletes what the old one owned. References without a UID,
+// which no server stores, are compared by name.
 bool IsSameOwner(const OwnerReference& a, const OwnerReference& b) {
   return ReferToSameObject(a, b) && (a.uid.empty() || b.uid.empty() || a.uid == b.uid);
 }

@@ -34,7 +34,7 @@ TEST(BriefMutexTest, OneAtATime) {
   EXPECT_EQ(shared.count, kThreads * kTurns);
 }
 
-// Nobody wakes the one who waits: it has to come by itself, also after it has gone to sleep.
+// The waiter is never woken: it has to acquire the lock by itself, even after it has begun to sleep.
 TEST(BriefMutexTest, WhoHasToWaitComesInTheEnd) {
   BriefMutex mu;
   std::atomic<bool> started = false;

@@ -176,7 +176,7 @@ TEST(HashTextsTest, NobodyCanChooseNamesThatCollide) {
   EXPECT_EQ(hashes.size(), 1000U);
 }
 
-// Names that share the low bits of what used to be their hash, found as anybody could have found them: they fell into one place of the
+// Names that share the low bits of their former hash, which any user could have found: they fell into one slot of the
 // table.
 TEST(HashTextsTest, OrdinaryNamesCannotBeChosenEither) {
   // The hash of that time, of names with 9 to 16 characters in one namespace, and NodeTable::Mix.

@@ -15,8 +15,8 @@ std::int64_t Nanoseconds(Clock::TimePoint time) {
 
 }  // namespace
 
-// Where the numbers end, all that is beyond has the same score, and then the higher priority decides: which is what someone means who
-// lets nothing age.
+// Beyond the range of the numbers, all keys have the same score, and the higher priority decides. That is what ageing by nothing is meant
+// to do.
 std::int64_t ReadyList::Score(std::int64_t rank, int priority) const {
   std::int64_t bonus = 0;
   std::int64_t score = 0;

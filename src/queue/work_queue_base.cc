@@ -59,7 +59,7 @@ WorkQueueBase::Impl::~Impl() {
     StopLocked(after);
     forced_ = true;
     changed_.NotifyAll();
-    // A caller who is woken now shall not take a key from a queue that is going away.
+    // A caller that wakes up now must not take a key from a queue that is shutting down.
     while (!ready_.empty()) Release(ready_.Pop());
     while (idle_ + draining_ != 0) changed_.Wait(mu_);
   }
@@ -206,8 +206,8 @@ int WorkQueueBase::Impl::NumRequeues(const void* key, std::size_t hash) const {
 
 void WorkQueueBase::Impl::WakeOne(WakeAfterwards& after) {
   if (coming_ || asleep_ == nullptr || ready_.empty()) return;
-  // Only one at a time: whoever takes a key and leaves others wakes the next. A burst of adds then costs one call of the system, not one
-  // for each.
+  // Only one at a time: a caller that takes a key and leaves others wakes the next. A burst of adds then costs one system call, not one for
+  // each.
   Sleeper* sleeper = asleep_;
   Unlink(sleeper);
   sleeper->for_work = true;

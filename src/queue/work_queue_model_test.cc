@@ -182,7 +182,7 @@ void RunModel(unsigned seed, bool delays, Duration ageing) {
       }
       case 5:
       case 6: {
-        int done = key;  // often one that nobody has
+        int done = key;  // often one that no worker holds
         if (!model.processing.empty() && below(4) != 0) {
           done = *std::next(model.processing.begin(), below(static_cast<int>(model.processing.size())));
         }

@@ -154,7 +154,7 @@ TEST_F(PriorityTest, NothingStarvesUnderConstantLoad) {
     if (key == "low") break;
     clock_->Advance(1ms);
   }
-  // 100 points of 100 ms each are 10,000 steps, and what was queued before has to go as well.
+  // 100 points of 100 ms each are 10,000 steps, and what was queued before must also be taken.
   EXPECT_GE(steps, 10000);
   EXPECT_LE(steps, 10000 + 51);
 }

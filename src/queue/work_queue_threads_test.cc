@@ -1,4 +1,4 @@
-// Queues under real threads: nothing lost, nothing twice at a time, and everybody gets home. What ThreadSanitizer shall see.
+// Queues under real threads: no key is lost or taken twice at a time, and every thread ends. Meant for ThreadSanitizer.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -138,7 +138,7 @@ TEST(WorkQueueThreadsTest, OneBurstWakesAllWorkersThatItNeeds) {
       MutexLock lock(mu);
       ++at_work;
       changed.NotifyAll();
-      while (at_work < kWorkers) changed.Wait(mu);  // nobody leaves before all have come
+      while (at_work < kWorkers) changed.Wait(mu);  // no worker leaves before all have arrived
     });
   }
   WaitForIdle(queue, kWorkers);

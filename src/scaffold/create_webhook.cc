@@ -22,7 +22,7 @@ Result<Part*> FindWebhook(Resource& resource, const CreateWebhookOptions& option
     overlaps = overlaps || (part.defaulting && options.defaulting) || (part.validation && options.validation);
     headers += (headers.empty() ? "" : ", ") + part.header;
   }
-  // With --force it is made anew.
+  // With --force it is created again.
   if (overlaps && resource.webhooks.size() == 1) return &resource.webhooks[0];
   if (overlaps) return Error::Invalid(fmt::format("--kind: {} {} has both webhooks: {}", resource.version, resource.kind, headers));
   return static_cast<Part*>(nullptr);

@@ -41,7 +41,7 @@ using TimePoint = std::chrono::system_clock::time_point;
 
 constexpr std::chrono::hours kAuthorityLifetime{24 * 365 * 10};
 
-// What OpenSSL says went wrong; takes its queue of errors empty, so that nobody finds it later.
+// OpenSSL's description of the failure; empties its error queue, so that no later call finds it.
 Error OpenSslError(std::string_view what) {
   const unsigned long code = ERR_peek_last_error();
   std::string reason = "unknown error";
@@ -80,7 +80,7 @@ Result<std::string> PublicKeyText(EVP_PKEY* key) {
   return TextOf(bio.get());
 }
 
-// Texts come from whoever may write them: OpenSSL must not ask at the terminal, or at standard input, for the password of an encrypted one.
+// Texts may come from untrusted writers: OpenSSL must not prompt at the terminal or standard input for the password of an encrypted one.
 int NoPassword(char*, int, int, void*) { return -1; }
 
 Bio BioOf(std::string_view text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
@@ -108,7 +108,7 @@ bool SetSerial(X509* certificate) {
   return ok;
 }
 
-// `value` is in OpenSSL's configuration language: only for texts of our own, never for a name that somebody gave us.
+// `value` is in OpenSSL's configuration language: only for texts of our own, never for a name from outside.
 bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
   X509V3_CTX ctx;
   X509V3_set_ctx_nodb(&ctx);

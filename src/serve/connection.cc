@@ -156,7 +156,7 @@ void Connection::OnReadable() {
 }
 
 void Connection::Consume(std::string_view bytes) {
-  if (phase_ == Phase::kDraining) return;  // nobody wants it any more
+  if (phase_ == Phase::kDraining) return;  // not needed any more
   if (tls_ == nullptr) return ConsumePlain(bytes);
   if (tls_failed_) return;
   tls_->Feed(bytes);
@@ -232,7 +232,7 @@ void Connection::Pump() {
     if (phase_ == Phase::kClosed) return;
     if (session_ != nullptr && session_->ending() == Session::Ending::kNow) return Close(true);
     if (++turns < kTurnsAtOnce) continue;
-    // Others have their turn; until it goes on, nobody else needs to post.
+    // Other connections get their turn; until this one continues, no other thread needs to post.
     link_->BeginPump();
     asio::post(io_, [self] { self->Pump(); });
     return;

@@ -222,7 +222,7 @@ void ExchangeState::Drop() {
     finished = finished_;
   }
   if (answer == Answer::kNone) Reply(InternalError());
-  // A stream that nobody can write to any more must not look like one that only has nothing to say, nor like a complete one.
+  // A stream without any writer left must not look like one that only has nothing to send, nor like a complete one.
   if (answer == Answer::kStream && !finished) Abort();
   request_ = {};
   request_charge_.Set(sizeof(ExchangeState));
@@ -290,7 +290,7 @@ void ExchangeState::Close() {
     buffered_charge_.Set(0);
     taken_of_first_ = 0;
   }
-  // An upgrade that never came to be: whoever waits for bytes is told.
+  // An upgrade that was never established: notify readers that wait for bytes.
   if (pipe != nullptr) pipe->CloseFromConnection();
   for (const std::function<void()>& callback : callbacks) RunCallback(callback);
 }

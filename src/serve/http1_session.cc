@@ -27,7 +27,7 @@ constexpr std::size_t kMaxAhead = std::size_t{64} << 10;
 // What a header line costs beside its text: 32 bytes towards the limit, as HTTP/2 counts, and an allocation of the parser.
 constexpr std::size_t kLineBytes = 32;
 constexpr std::size_t kLineHeldBytes = 96;
-// Of an empty input buffer, more is given back.
+// Capacity that an empty input buffer keeps; the rest is released.
 constexpr std::size_t kKeptInput = std::size_t{4} << 10;
 
 char LowerChar(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

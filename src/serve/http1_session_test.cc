@@ -27,7 +27,7 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // not every 
 namespace kube::serve {
 namespace {
 
-// Of this process, as the allocator counts.
+// Memory of this process, as the allocator counts.
 std::size_t AllocatedBytes() {
 #ifdef KUBE_SANITIZED_HEAP
   return __sanitizer_get_current_allocated_bytes();

@@ -19,10 +19,10 @@ namespace {
 constexpr std::size_t kMaxWindow = std::size_t{1} << 30;
 constexpr std::size_t kConnectionWindow = std::size_t{16} << 20;
 constexpr std::size_t kFrameHead = 9;
-// What a client may still send of a body that nobody wants, after it was answered, before the stream is reset. Resetting it at once is
-// allowed, but clients then tend to lose the answer (libcurl does).
+// How much a client may still send of an unwanted body after the answer, before the stream is reset. Resetting it at once is allowed, but
+// clients then tend to lose the answer (libcurl does).
 constexpr std::size_t kMaxUnwanted = std::size_t{32} << 20;
-// A block of headers that is too large is decoded up to this many times the limit, so that the client can be told; then it is cut off.
+// A header block that is too large is decoded up to this many times the limit, so that the client gets an answer; then it is cut off.
 constexpr std::size_t kTooLargeFactor = 4;
 // What nghttp2 holds, about: a session with both tables of header compression; a stream with the headers of its answer; a queued frame.
 constexpr std::size_t kSessionBytes = std::size_t{32} << 10;
@@ -71,7 +71,7 @@ class Http2Session final : public Session {
     bool headers_too_large = false;
     bool delivered = false;    // the handler has it, or it was refused
     bool answered = false;     // its head is with nghttp2
-    bool sent = false;         // its answer has gone out
+    bool sent = false;         // its answer has been sent
     bool client_done = false;  // the client has sent everything
     bool cut = false;          // to be reset soon
     bool timed = false;        // has a deadline for its answer
@@ -93,7 +93,7 @@ class Http2Session final : public Session {
   }
   void Reset(std::int32_t id, std::uint32_t code) { nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, code); }
   int OnBeginFrame(const nghttp2_frame_hd& head);
-  // Of each block, also of trailers: one byte on the wire may be 4 KB to decode.
+  // Called for each block, also for trailers: one byte on the wire may be 4 KB to decode.
   int CountHeader(std::size_t size);
   int OnBeginHeaders(const nghttp2_frame* frame);
   int OnHeader(const nghttp2_frame* frame, std::string_view name, std::string_view value);
@@ -109,7 +109,7 @@ class Http2Session final : public Session {
   void Answer(Stream& stream, const ExchangeState::Head& head);
   void RefuseHeaders(std::int32_t id);
   void CheckEnd();
-  // Of a request that is not complete yet: its headers and body.
+  // Bytes of a request that is not complete yet: its headers and body.
   static std::size_t Incoming(const Stream& stream) { return stream.header_bytes + stream.request.body.size(); }
   // Deadlines at the front that do not count any more.
   void Prune();
@@ -127,9 +127,9 @@ class Http2Session final : public Session {
   std::string* out_ = nullptr;  // while producing
   Ending ending_ = Ending::kNone;
   std::optional<Timeout> head_timeout_;  // of the one stream whose headers are coming in
-  // Of the bodies that are coming in, in the order in which they end. Those of requests that are complete are skipped.
+  // Bodies that are being received, in the order of their deadlines. Those of complete requests are skipped.
   std::deque<Timeout> body_timeouts_;
-  std::deque<Timeout> answer_timeouts_;  // of complete answers that were not taken yet, likewise
+  std::deque<Timeout> answer_timeouts_;  // complete answers that the client has not taken yet, in the same order
   std::deque<Timeout> cuts_;
   std::optional<TimePoint> idle_deadline_;  // while there are no streams
   bool greeted_ = false;                    // the client's first SETTINGS are here
@@ -321,7 +321,7 @@ void Http2Session::OnDeadline(TimePoint now) {
     body_timeouts_.pop_front();
     const Stream* stream = Find(id);
     if (stream == nullptr || stream->client_done) continue;
-    // After an answer it is only the rest of a body that nobody wants.
+    // After an answer, only the rest of an unwanted body is left.
     const bool answered = stream->sent;
     if (!stream->delivered || answered) Reset(id, answered ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
   }
@@ -363,13 +363,13 @@ int Http2Session::CountHeader(std::size_t size) {
 
 int Http2Session::OnHeader(const nghttp2_frame* frame, std::string_view name, std::string_view value) {
   if (const int cut = CountHeader(name.size() + value.size()); cut != 0) return cut;
-  if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;  // trailers: nobody asks for them
+  if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;  // trailers are not used
   Stream* stream = Find(frame->hd.stream_id);
   if (stream == nullptr) return 0;
   const std::size_t size = name.size() + value.size() + 32;  // decoded, as HTTP/2 counts
   HttpRequest& request = stream->request;
   if (stream->headers_too_large || stream->header_bytes + size > limits_.max_header_bytes) {
-    // What there is of it is given back; only the size is of interest.
+    // Releases what has been received; only the size matters.
     if (!stream->headers_too_large) {
       incoming_ -= stream->header_bytes;
       request = {};
@@ -554,7 +554,7 @@ int Http2Session::OnFrameSent(const nghttp2_frame* frame) {
   return 0;
 }
 
-// Deadlines of streams that are over are at the front as a rule: a session shall not hold a long list of them.
+// Deadlines of finished streams are usually at the front: a session must not keep a long list of them.
 void Http2Session::Prune() {
   const auto prune = [this](std::deque<Timeout>& timeouts, const auto& over) {
     while (!timeouts.empty()) {

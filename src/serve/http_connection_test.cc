@@ -392,7 +392,7 @@ TEST(HttpConnectionTest, SlowReaderHoldsUpNobodyElse) {
   const auto text = Text(std::string(std::size_t{1} << 20, 'x'));
   constexpr int kTexts = 64;
   for (int i = 0; i < kTexts; ++i) ASSERT_TRUE(exchange->Write(text));
-  // The system takes some megabytes; the rest waits, and everybody else is served.
+  // The system takes some megabytes; the rest waits, and all other clients are served.
   CurlClient client;
   for (int i = 0; i < 20; ++i) EXPECT_EQ(client.Fetch({.url = UrlOf(*server, "/quick")}).body, "GET/quick;");
   EXPECT_GT(exchange->buffered_bytes(), std::size_t{8} << 20);

@@ -46,7 +46,7 @@ class HttpServer::Impl {
     const asio::ip::address address = all ? asio::ip::address_v6::any() : asio::ip::make_address(options_->address, ec);
     if (ec) return Error(ErrorKind::kConfig, fmt::format("'{}' is no IP address", options_->address));
     endpoint_ = tcp::endpoint(address, options_->port);
-    // Holds the port while the server does not listen: nobody else gets it meanwhile.
+    // Reserves the port while the server does not listen.
     reserved_ = std::make_unique<tcp::socket>(loops_[0]->io);
     Result<void> bound = Bind(*reserved_, "listen on");
     if (!bound && all && !reserved_->is_open()) {  // this system has no IPv6

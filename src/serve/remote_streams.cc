@@ -332,7 +332,7 @@ class SpdyPortForwardSession final : public PortForwardSession {
   std::map<std::string, Half> halves_;
 };
 
-// Tells the client, and the caller.
+// Reports the refusal to the client and to the caller.
 Error Refuse(HttpExchange& exchange, int status, std::string message, std::string_view accepted = {}) {
   HttpResponse response{.status = status, .headers = {{"content-type", "text/plain; charset=utf-8"}}, .body = message + "\n"};
   if (!accepted.empty()) response.headers.Add("x-accepted-stream-protocol-versions", std::string(accepted));

@@ -130,7 +130,7 @@ class RemoteStreamsTest : public ::testing::Test {
       if (exchange != nullptr) handler(exchange);
     });
   }
-  // The program that runs in the container: says what it reads, and ends as it was told.
+  // The program that runs in the container: echoes what it reads, and ends as requested.
   void ServeCommand(bool client_stays = true) {
     Serve([client_stays](const Exchange& exchange) {
       Result<std::unique_ptr<RemoteSession>> session = AcceptRemoteCommand(Patient(), exchange);

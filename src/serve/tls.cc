@@ -30,7 +30,7 @@ using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
 
-// Nobody is there to be asked for the password of an encrypted text.
+// No user is there to enter the password of an encrypted key.
 int NoPassword(char*, int, int, void*) { return -1; }
 
 Bio BioOf(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
@@ -64,7 +64,7 @@ std::size_t CapacityOf(BIO* bio) {
   return memory == nullptr ? 0 : memory->max;
 }
 
-// Of a buffer that is empty, what is more than a small answer needs.
+// Releases the memory of an empty buffer beyond what a small answer needs.
 void GiveBack(BIO* bio) {
   constexpr std::size_t kKept = std::size_t{8} << 10;
   if (CapacityOf(bio) <= kKept) return;

@@ -235,7 +235,7 @@ Result<void> ControlPlane::Impl::MakeDirectory() {
 }
 
 Result<void> ControlPlane::Impl::MakeCertificates() {
-  // etcd has a CA of its own: whoever may talk to the API server may not talk to etcd.
+  // etcd has a CA of its own: a client of the API server must not have access to etcd.
   Result<serve::CertificateAuthority> etcd_ca = KeepAuthority(Pki("etcd-ca"), "kubexx etcd CA");
   if (!etcd_ca) return etcd_ca.error();
   Result<serve::CertificateAuthority> ca = KeepAuthority(Pki("ca"), "kubexx cluster CA");
@@ -290,7 +290,7 @@ void ControlPlane::Impl::DescribeEtcd(const std::string& assets) {
                 "--data-dir=" + directory_ + "/etcd",
                 "--listen-client-urls=" + url,
                 "--advertise-client-urls=" + url,
-                // Nobody else is in the cluster: any port will do, and what is announced is never used.
+                // There are no other members: any port will do, and what is announced is never used.
                 std::string("--listen-peer-urls=http://") + kLoopback + ":0",
                 "--initial-cluster=kubexx=http://localhost:2380",
                 "--cert-file=" + Pki("etcd.crt"),
@@ -327,7 +327,7 @@ void ControlPlane::Impl::DescribeApiServer(const std::string& assets) {
                 "--etcd-keyfile=" + Pki("etcd-client.key"),
                 std::string("--bind-address=") + kLoopback,
                 std::string("--advertise-address=") + kLoopback,
-                "--endpoint-reconciler-type=none",  // endpoints may not be loopback addresses, and nobody asks for them
+                "--endpoint-reconciler-type=none",  // endpoints may not be loopback addresses, and are not needed
                 "--secure-port=" + std::to_string(port),
                 "--cert-dir=" + directory_ + "/pki",
                 "--tls-cert-file=" + Pki("apiserver.crt"),

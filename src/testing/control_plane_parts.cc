@@ -130,7 +130,7 @@ Result<void> ControlPlaneProgram::WaitReady(const Context& ctx) const {
     milliseconds patience = kAskTimeout;
     if (const auto left = ctx.remaining()) patience = std::min(patience, std::chrono::duration_cast<milliseconds>(*left) + milliseconds(1));
     const Result<HttpAnswer> answer = caller.Do({.url = url() + options_.ready_path, .timeout = patience});
-    // An answer of somebody else on this port fails at the certificate, for etcd and the API server each have a CA of their own.
+    // An answer from another server on this port fails at the certificate, because etcd and the API server each have a CA of their own.
     if (answer && answer->status == 200) {
       const auto took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
       Say("ready after " + std::to_string(took.count()) + " ms");

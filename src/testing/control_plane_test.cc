@@ -53,7 +53,7 @@ int CodeOf(const ControlPlane& plane, const HttpIdentity& who, const std::string
 
 bool IsAlive(int pid) { return pid > 0 && (kill(pid, 0) == 0 || errno != ESRCH); }
 
-// Gone, or dead and not yet collected by whoever inherited it.
+// Waits until it has exited, or is dead and not yet reaped by its new parent.
 bool WaitUntilDead(int pid) {
   for (int i = 0; i < 2000; ++i) {
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");

@@ -182,7 +182,7 @@ Result<std::string> HttpCaller::Raw(const HttpCall& where, std::string_view byte
     if (code != CURLE_OK || got == 0) break;
     out.append(buffer, got);
   }
-  // The connection is of no use to anybody else.
+  // The connection cannot be reused.
   Curl().easy_cleanup(handle_);
   handle_ = Curl().easy_init();
   return out;

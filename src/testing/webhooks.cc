@@ -48,7 +48,7 @@ WebhookSpec Probe(bool mutating, const std::string& name) {
       [way](const Context&, const AdmissionRequest&) { return Admission::Deny("probed: " + way); });
 }
 
-// The same webhooks, but for probes, which they allow: a function that denies them would hide the answer that is waited for.
+// The same webhooks, except that they allow probes: a function that denies them would hide the expected answer.
 void PassProbes(std::vector<WebhookSpec>& specs, const std::string& name) {
   const WebhookSpec allows =
       RawWebhook({.name = "allow.probe.testing.kubexx.dev", .rules = {{.groups = {""}, .versions = {"v1"}, .resources = {"configmaps"}}}},

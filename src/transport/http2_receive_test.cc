@@ -82,7 +82,7 @@ TEST_F(ReceiveTest, AnotherRequestTakesTheConnectionBackAndLaterItIsTheReadersAg
     Write("x");
     reader.Join();
     EXPECT_EQ(text, "x");
-    // Not before a while has passed: then events, or a try to read, find that nobody else is there.
+    // Only after a while: then events, or an attempt to read, find that there is no other reader.
     Write("y");
     EXPECT_EQ(ReadSome(*answer_->stream), "y");
     ASSERT_TRUE(TakeConnection());
@@ -154,7 +154,7 @@ TEST_F(ReceiveTest, MoreThanAWindowComesWhole) {
   writer.Join();
 }
 
-// The only reader comes and goes, others send requests: nothing is lost, nobody waits for ever.
+// The only reader comes and goes, other threads send requests: nothing is lost, and no call hangs.
 TEST_F(ReceiveTest, AnyOrderOfReadersAndRequests) {
   constexpr int kEvents = 400;
   std::atomic<bool> done = false;
@@ -215,7 +215,7 @@ TEST(ReceivePingTest, PingsAreAnswered) {
     (void)ReadSome(*watch->stream, Patient().WithTimeout(std::chrono::milliseconds(2)));
     return transport->stats().receiving == 1;
   }));
-  // Nobody reads from here on, until the loop finds that out.
+  // Nothing reads from here on, until the loop notices that.
   away.Put(0);
   EXPECT_EQ(answered.Take(), 1);
   EXPECT_EQ(transport->stats().receiving, 0U);

@@ -62,7 +62,7 @@ TEST(Http2WindowTest, ABodyWaitsForTheServersWindows) {
   EXPECT_TRUE(got == body);
 }
 
-// A stream may be ahead of its reader by stream_buffer, and not by a byte more; what was read is given back.
+// A stream may be ahead of its reader by stream_buffer, and not by a byte more; reading releases it.
 TEST(Http2WindowTest, AStalledStreamIsBoundedByItsBuffer) {
   constexpr std::size_t kBuffer = 64 * 1024;
   std::uint32_t window = 0;

@@ -60,7 +60,7 @@ TEST(TransportFaultTest, ARefusedServerIsReachedOnceItIsThere) {
 }
 
 TEST(TransportFaultTest, NameThatDoesNotResolve) {
-  // Names have 63 letters at most: the resolver refuses without asking anybody on the network.
+  // Names have 63 letters at most: the resolver refuses without a request on the network.
   const std::string name = std::string(64, 'x') + ".example";
   HttpTransportOptions options;
   options.base_url = "https://" + name + ":6443";
@@ -592,7 +592,7 @@ TEST(Contract9Health, NothingIsPingedWhereNothingIsInFlight) {
   });
   const auto transport = TransportTo(server.port(), true, ShortHealth());
   ASSERT_TRUE(transport->RoundTrip(Patient(), Get("/")));
-  ASSERT_TRUE(Context::Background().SleepFor(std::chrono::milliseconds(500)));  // nothing can be waited for: nothing shall happen
+  ASSERT_TRUE(Context::Background().SleepFor(std::chrono::milliseconds(500)));  // there is no event to wait for: nothing must happen
   EXPECT_LE(pings, 1);                                                          // on a slow machine one came before the answer
 }
 

@@ -273,7 +273,7 @@ TEST(Contract12Transport, CompressionIsOnUnlessDisabled) {
   const auto plain = TransportTo(server->port(), true, options);
   EXPECT_EQ(plain->RoundTrip(Patient(), Get("/")).value().body, "plain");
   EXPECT_EQ(asked.Take(), "-");
-  // Who asks for it gets it as it comes.
+  // A caller that asks for it gets it as it comes.
   HttpRequest wants = Get("/");
   wants.headers.Add("Accept-Encoding", "gzip");
   for (const auto& transport : {plain, twice}) {
@@ -495,7 +495,7 @@ TEST(BodyStreamTest, ALargeOneComesWholeThroughASmallBuffer) {
   }
 }
 
-// A reader that does not read holds back its sender, and nobody else; what it has not read stays bounded.
+// A reader that does not read blocks only its own sender; unread bytes stay bounded.
 TEST(Contract9Streams, AStalledStreamDelaysNobodyAndIsHeldBack) {
   const auto text = std::make_shared<std::string>(std::size_t{1} << 20, 'x');
   constexpr int kPieces = 128;
@@ -575,7 +575,7 @@ TEST(BodyStreamTest, CloseEndsTheTransferAndWhoWaits) {
   });
   answer->stream->Close();
   reader.join();
-  EXPECT_TRUE(closed.Take());  // the server was told
+  EXPECT_TRUE(closed.Take());  // the server was notified
   EXPECT_EQ(transport->RoundTrip(Patient(), Get("/")).value().code, 200);
   EXPECT_EQ(transport->stats().connections_opened, 1U);
 }
@@ -617,7 +617,7 @@ TEST(HttpTransportTest, AStoppedContextEndsARequestAndTheConnectionStays) {
     caller.join();
     ASSERT_TRUE(error);
     EXPECT_EQ(error->kind(), ErrorKind::kCancelled);
-    EXPECT_TRUE(closed.Take());  // the server was told
+    EXPECT_TRUE(closed.Take());  // the server was notified
     ASSERT_TRUE(transport->RoundTrip(Patient(), Get("/")));
   }
   EXPECT_EQ(transport->stats().connections_opened, 1U);

@@ -1,4 +1,4 @@
-// WithImpersonation: asks the server to take us for somebody else.
+// WithImpersonation: asks the server to treat requests as another user's.
 #include <utility>
 
 #include "kube/transport/decorators.h"
@@ -24,7 +24,7 @@ class ImpersonationTransport : public TransportDecorator {
 
  protected:
   Result<void> Prepare(const Context&, HttpRequest& request) override {
-    // The user stands for all of them: a mixture of two people would be nobody.
+    // The user name decides for all fields: a mixture of two users would be neither of them.
     if (!request.headers.Get("Impersonate-User").empty()) return {};
     request.headers.Remove("Impersonate-User");
     for (const HttpHeaders::Field& field : fields_) request.headers.Add(field.first, field.second);

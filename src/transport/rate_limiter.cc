@@ -16,8 +16,8 @@ namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-// The bucket holds less than nothing where tokens are promised that have still to fall: who asks then is told when its token will be
-// there, and sleeps. That makes the order of asking the order of going, without a queue.
+// The bucket is below zero if tokens are promised that have yet to be added: the next caller learns when its token will be available, and
+// sleeps until then. Callers thus proceed in the order of their calls, without a queue.
 class TokenBucket : public RateLimiter {
  public:
   TokenBucket(double qps, int burst, std::shared_ptr<Clock> clock)

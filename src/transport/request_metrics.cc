@@ -1,4 +1,4 @@
-// WithMetrics: counts what was sent and what came back.
+// WithMetrics: counts requests and their answers.
 #include <string>
 #include <utility>
 

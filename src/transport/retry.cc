@@ -49,8 +49,8 @@ std::optional<Nanoseconds> RetryAfter(const HttpResponse& response) {
   return std::chrono::seconds(std::clamp<std::int64_t>(*seconds, 0, kYear));
 }
 
-// An answer that nobody will read. Reading the rest of a short one lets its connection be used again; a long one is cheaper to end.
-// `pause`: how long there is time for that.
+// Discards an answer. Reading the rest of a short one lets its connection be reused; a long one is cheaper to end.
+// `pause`: how much time there is for that.
 void Discard(const Context& ctx, Nanoseconds pause, HttpResponse& response) {
   if (response.stream == nullptr) return;
   constexpr std::int64_t kMost = 2048;

@@ -1,4 +1,4 @@
-// WithWarnings: finds Warning headers in answers and hands them to somebody.
+// WithWarnings: finds Warning headers in answers and passes them to a handler.
 #include <cstddef>
 #include <optional>
 #include <unordered_set>
@@ -103,7 +103,7 @@ std::vector<ApiWarning> ParseWarnings(const HttpHeaders& headers) {
     std::string_view rest = Trim(header);
     while (!rest.empty()) {
       std::optional<ApiWarning> warning = TakeWarning(rest);
-      // Where a quote is missing nobody can say where the next one starts.
+      // If a quote is missing, the start of the next warning is unknown.
       if (!warning) break;
       warnings.push_back(*std::move(warning));
     }

@@ -145,7 +145,7 @@ TEST(WebhookConfigurationsTest, ExcludeTheOwnNamespaceForBuiltInKindsOnlyUnlessT
   EXPECT_FALSE(excludes(WebhookFor<Pod>("pods.example.com").Validate(nothing).ExcludeOwnNamespace(false)));
   const DynamicKind cart{.gvr = {"shop.example.com", "v1", "carts"}, .kind = "Cart"};
   EXPECT_FALSE(excludes(WebhookFor("carts.example.com", cart).Validate(nothing)));
-  // Of kinds without a type the group tells, and "*" is everything.
+  // For kinds without a type the group decides, and "*" is everything.
   const DynamicKind pod{.gvr = {"", "v1", "pods"}, .kind = "Pod"},
       ingress{.gvr = {"networking.k8s.io", "v1", "ingresses"}, .kind = "Ingress"};
   EXPECT_TRUE(excludes(WebhookFor("pods.example.com", pod).Validate(nothing)));

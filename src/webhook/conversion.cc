@@ -30,7 +30,7 @@ std::string VersionOf(const TypeInfo& type) { return std::string(type.kind == nu
 std::string AnnotationOf(const TypeInfo& type) { return std::string(kConversionAnnotationPrefix) + VersionOf(type); }
 bool IsOurs(std::string_view annotation) { return annotation.starts_with(kConversionAnnotationPrefix); }
 
-// Metadata stays as it was, but for labels and annotations.
+// Metadata stays as it was, except labels and annotations.
 void KeepMetadata(const ObjectMeta& from, ObjectMeta& to) {
   ObjectMeta kept = from;
   kept.labels = std::move(to.labels);

@@ -98,7 +98,7 @@ class Review {
   const Context& ctx_;
   const apiextensions::v1::ConversionRequest& request_;
   bool threw_ = false;
-  // Of the object before: most are like it.
+  // Types of the previous object: most objects are like it.
   const Converter* converter_ = nullptr;
   const TypeInfo* from_ = nullptr;
   const TypeInfo* to_ = nullptr;

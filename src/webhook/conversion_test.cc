@@ -85,7 +85,7 @@ TEST_F(ConversionTest, TheNewerValueWins) {
 }
 
 TEST_F(ConversionTest, AStaleAnnotationNeverReplacesANewerValue) {
-  // Somebody edits v2 and puts an older annotation of v1 back, as a GitOps tool may.
+  // A user edits v2 and restores an older annotation of v1, as a GitOps tool may.
   const v1::Network old = Parse<v1::Network>(R"({"spec":{"rules":[{"name":"a","comment":"old"}],"mode":"odd","onlyV1":{"a":"1"}}})");
   v2::Network stored = Convert<v2::Network>(old);
   const Map<String> stale = stored.metadata.annotations;

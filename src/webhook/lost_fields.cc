@@ -206,7 +206,7 @@ class Differ {
     writer.EndList();
   }
 
-  // Elements that look the same and lost different things cannot be told apart, and too many of them would cost too much: false.
+  // False if elements look the same but lost different things, or if there are too many of them to compare.
   bool ByContent(const FieldInfo& field, const char* object, const char* back) {
     const OneField one = OneField::ElementOf(field);
     const std::size_t stride = field.type->size;

@@ -39,7 +39,7 @@ class Spare {
     FreeBlock(memory_);
   }
   char* at() { return memory_->data(); }
-  // Into memory whose contents are given up.
+  // Moves into memory whose contents are discarded.
   void MoveTo(char* to) {
     DestroyObject(field_.type(), to);
     std::memcpy(to, at(), field_.size());

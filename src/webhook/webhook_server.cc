@@ -105,7 +105,7 @@ class WebhookServer::Impl {
  private:
   struct Endpoint;
 
-  // Calls that are not answered completely. Exchanges tell it when they end, which may be after the server has.
+  // Calls that are not answered completely. Exchanges report their end here, which may be after the server's.
   struct Open {
     Mutex mu;
     CondVar changed;

@@ -229,7 +229,7 @@ TEST_F(WebhookServerTest, CallsRunBesideEachOtherUpToTheNumberOfWorkers) {
     MutexLock lock(mu);
     while (inside < 3) changed.Wait(mu);
   }
-  // Two wait, and the others are told so.
+  // Two wait, and the others are refused with a message.
   for (int i = 0; i < 4; ++i) callers.emplace_back("caller", call);
   EXPECT_TRUE(serve::Eventually([&] { return refused == 2; }));
   {

@@ -35,7 +35,7 @@ PriorityClassInfo ReadPriorityClass(const Value& object) {
 
 Result<PriorityClassInfo> PriorityOf(const Pod& pod, const AdmissionContext& context) {
   const String& wanted = pod.spec.priority_class_name;
-  // These two exist in every cluster, even in one that nobody has set up.
+  // These two exist in every cluster, also in one without any configuration.
   PriorityClassInfo found;
   bool known = true;
   if (wanted == "system-node-critical") {

@@ -342,7 +342,7 @@ TEST(ServiceStrategyTest, UpdatesKeepWhatWasAllotted) {
   EXPECT_TRUE(external.spec.ip_families.empty());
   EXPECT_EQ(std::as_const(external.spec.ports)[0].node_port, 0);
   allocation.Commit();
-  EXPECT_TRUE(allocator.ClaimAddress(old.spec.cluster_ip.str()).ok());  // given back
+  EXPECT_TRUE(allocator.ClaimAddress(old.spec.cluster_ip.str()).ok());  // released
 }
 
 TEST(ServiceAllocatorTest, GivesOutEachAddressOnce) {

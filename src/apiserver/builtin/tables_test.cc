@@ -162,7 +162,7 @@ TEST(TablesTest, PrintsOthers) {
 
 TEST(TablesTest, RowsFitTheirColumns) {
   for (const BuiltinResource& r : Catalogue()) {
-    if (!r.HasVerb("list") || r.resource == "ipaddresses") continue;  // a real server has one cell too many there as well
+    if (!r.HasVerb("list") || r.resource == "ipaddresses") continue;  // a real server also has one cell too many there
     AnyObject object(*r.type);
     EXPECT_EQ(RowOf(*r.type, object.data(), kNow).size(), ColumnsOf(r.type).size()) << r.resource;
   }

@@ -37,8 +37,8 @@ struct Scenario {
   bool election = true;
   double crash = 0;        // of each step
   double lost_answer = 0;  // of each write: it happened, but the replica does not learn of it
-  double tamper = 0;       // of each step: somebody deletes or edits the Secret or the configuration
-  bool survivor = false;   // replica 0 does not crash: somebody has to know what was deleted
+  double tamper = 0;       // per step: another client deletes or edits the Secret or the configuration
+  bool survivor = false;   // replica 0 does not crash: one replica has to know what was deleted
   seconds skew{0};         // of replicas' clocks, either way
 };
 

@@ -40,7 +40,7 @@ struct FreeKey {
 struct FreeX509 {
   void operator()(X509* certificate) const { X509_free(certificate); }
 };
-// A CA that somebody else made, with a comment of that many bytes.
+// A CA made outside of kubexx, with a comment of that many bytes.
 serve::KeyPair ForeignCa(bool ed25519, std::size_t comment) {
   const std::unique_ptr<EVP_PKEY, FreeKey> key(ed25519 ? EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519") : EVP_EC_gen("P-256"));
   const std::unique_ptr<X509, FreeX509> certificate(X509_new());
@@ -113,7 +113,7 @@ TEST(CaStateTest, RefusesWhatIsNoUsableCaWithoutSayingIt) {
 }
 
 TEST(CaStateTest, RefusesAKeyThatCannotSign) {
-  // Of an Ed25519 CA: its certificate and its key are good, and cannot be used with SHA-256.
+  // An Ed25519 CA: its certificate and its key are good, but cannot be used with SHA-256.
   Value root = ParseJson(NewCa().ToJson()).value();
   const serve::KeyPair ca = ForeignCa(true, 1);
   root["current"] = Value::Object({{"certificate", Value(ca.certificate_pem)}, {"key", Value(ca.key_pem)}});
@@ -325,7 +325,7 @@ TEST_F(CaKeeperTest, WhatItKeepsNeverMakesTheSecretUnreadable) {
 TEST_F(CaKeeperTest, TheLargestRevisionIsNoEnd) {
   CaKeeper keeper = New();
   CaState state = NewCa();
-  state.revision = CaState::kMostRevision;  // somebody edited the Secret
+  state.revision = CaState::kMostRevision;  // edited by another client
   keeper.Saw(Stored(state), kNow);
   const auto next = Write(keeper, {.leads = true}, state.RotatesAt(kTimes));
   ASSERT_TRUE(next);

@@ -176,7 +176,7 @@ Result<void> WebhookCertificates::ReadTargets(const Context& ctx) {
     if (!seen.plan.problem) {
       Solved(converts);
     } else if (seen.checked || target.managed) {
-      // Somebody changed it, or the manager has yet to install its own.
+      // Another client changed it, or the manager has yet to install its own.
       Problem(converts, *seen.plan.problem);
     } else {
       return *seen.plan.problem;

@@ -134,7 +134,7 @@ class Controller::Impl {
         if (known.name == watch.name) return Error::Invalid(fmt::format("controller {}: watch {} exists already", spec_.name, watch.name));
       }
     }
-    // Not with the lock: handlers may be told what is there before this returns, and take it.
+    // Without the lock: handlers may be called with existing objects before this returns, and they take it.
     Result<HandlerRegistration> registration = watch.start(
         *environment_.informers, [this](const ObjectKey& key, Cause cause, int priority) { Enqueue(key, std::move(cause), priority); });
     if (!registration) return registration.error().WithContext(fmt::format("controller {}: watch {}", spec_.name, watch.name));
@@ -367,7 +367,7 @@ class Controller::Impl {
                      .last_causes = request.causes,
                      .more_causes = request.more_causes};
     if (!result) {
-      // A run that was ended from outside did not fail: the key waits for whoever works next.
+      // A run that was stopped from outside did not fail: the key waits for the next worker.
       if (ctx.stopped()) {
         Again(key, ChangeKind::kRetry);
         queue_.Add(key, {.priority = item.priority()});

@@ -44,7 +44,7 @@ ConfigMap Map(const std::string& name, const Map<String>& labels = {}) {
   return map;
 }
 
-// Writes down what it is asked for, and answers as it is told.
+// Records its requests, and returns the scripted results.
 class Script {
  public:
   Reconciler Function() {
@@ -287,7 +287,7 @@ spec:
   const DynamicObject gadget(Gvk{"example.com", "v1", "Gadget"}, {"default", "g"});
   ASSERT_TRUE(Eventually([&] { return client_->Resource(gadgets).Create(Patient(), gadget).ok(); }));
   EXPECT_TRUE(WaitFor("gadget-g"));
-  EXPECT_TRUE(Eventually([&] {  // a moment after the last object of the first list was told
+  EXPECT_TRUE(Eventually([&] {  // a moment after the last object of the first list was delivered
     const std::vector<std::string> watches = controller_->status(10).watches;
     return std::find(watches.begin(), watches.end(), "gadgets.example.com: synced") != watches.end();
   }));

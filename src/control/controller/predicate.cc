@@ -8,7 +8,7 @@
 namespace kube {
 namespace {
 
-// Of updates: whether `differs`. Resyncs do not pass, all else does.
+// For updates: whether `differs`. Resyncs do not pass, all else does.
 template <typename Differs>
 MetaPredicate Changed(Differs differs) {
   return MetaPredicate([differs](const ChangedMeta& change) {

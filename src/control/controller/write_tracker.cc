@@ -32,7 +32,7 @@ bool Covers(const InformerOptions& informer, const ObjectKey& key) {
 
 }  // namespace
 
-// Tells the tracker, and says to its reads whose they are.
+// Reports writes to the tracker, and identifies the writer to its reads.
 class WriteTracker::ScopeObserver : public WriteObserver {
  public:
   ScopeObserver(std::shared_ptr<WriteTracker> tracker, Writer writer) : tracker_(std::move(tracker)), writer_(std::move(writer)) {}
@@ -57,7 +57,7 @@ struct WriteTracker::Hold {
   std::function<void()> resume{};
   Clock::TimePoint begin{}, deadline{};
   std::atomic<bool> fired = false;
-  std::atomic<int> left = 1;  // conditions that are not met, and one for whoever sets them up
+  std::atomic<int> left = 1;  // conditions that are not met, and one for the thread that sets them up
   std::vector<std::pair<std::weak_ptr<InformerCore>, std::uint64_t>> watches{};
   Timer timer{};
 };

@@ -1,4 +1,4 @@
-// Read your writes: who waits for what, for how long, and who does not.
+// Read your writes: which keys wait, for what and for how long, and which do not.
 #include "control/controller/write_tracker.h"
 
 #include <algorithm>

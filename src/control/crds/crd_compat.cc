@@ -96,7 +96,7 @@ void CompareVersionSets(const Value& old, const Value& next, std::vector<CrdFind
       out.push_back({kClients, name, "", "no longer served"});
     }
   }
-  // A version that was stored once and is named by no definition is found as well.
+  // Also finds a version that was stored once and that no definition names.
   for (const std::string& name : stored) {
     if (before.contains(name) || after.contains(name)) continue;
     out.push_back(

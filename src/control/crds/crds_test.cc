@@ -113,7 +113,7 @@ TEST_F(InstallCrdsTest, RefusesWhatBreaksAndWritesNothingThen) {
   EXPECT_TRUE(done->at(1).findings.at(0).breaks());
 }
 
-// The server says so as well, in its own words.
+// The server also refuses it, in its own words.
 TEST_F(InstallCrdsTest, RefusesToRemoveAStoredVersion) {
   ASSERT_TRUE(Install(WidgetsYaml("a.com", VersionYaml("v1", true))));
   for (const bool allow : {false, true}) {
@@ -166,7 +166,7 @@ TEST_F(InstallCrdsTest, Misuse) {
 }
 
 TEST_F(InstallCrdsTest, EndsWithItsTimeout) {
-  // Nobody sees the definition, so it is never established.
+  // The server does not see the definition, so it is never established.
   server_->AddFault({.verb = "list", .resource = "customresourcedefinitions", .kind = testing::FaultKind::kStall, .times = -1});
   const auto done = Install(WidgetsYaml("a.com", VersionYaml("v1", true)), {.timeout = std::chrono::milliseconds(300)});
   server_->ClearFaults();

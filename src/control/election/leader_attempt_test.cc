@@ -122,7 +122,7 @@ TEST_F(Contract06LeaderElection, ALeaseThatIsSeenForTheFirstTimeIsRefused) {
 
 TEST_F(Contract06LeaderElection, OurOwnIsRenewedWithoutATransition) {
   lease_->Put(Record("me", 10));
-  Saw(Record("me", 10), seconds(100));  // long ended, and still nobody took it
+  Saw(Record("me", 10), seconds(100));  // expired long ago, but not acquired by another replica
   EXPECT_EQ(Try(), Attempt::kHeld);
   EXPECT_THAT(lease_->ops(), ElementsAre("get", "update"));
   EXPECT_EQ(lease_->record()->transitions, 3);
@@ -325,7 +325,7 @@ TEST_F(Contract20LeaseExpiry, EachChangeOfTheRecordStartsAnew) {
 }
 
 TEST_F(Contract20LeaseExpiry, ATouchThatLeavesTheRecordAsItIsDoesNotCount) {
-  // Somebody who edits a label changes the resourceVersion, and does not prolong the lease.
+  // Editing a label changes the resourceVersion and does not prolong the lease.
   lease_->Put(Record("other", 10));
   EXPECT_EQ(Try(), Attempt::kRefused);
   clock_->Advance(seconds(6));

@@ -144,7 +144,7 @@ TEST(LeaderCandidateTest, ALostLeadershipStopsTheContextAndIsRunForAgain) {
   EXPECT_EQ(lease->record()->holder, "a");
 }
 
-// A process that stood still finds out before it writes, whoever gave it its context.
+// A process that stood still notices that before it writes, whichever context it uses.
 TEST(LeaderCandidateTest, TheContextCarriesTheWritePermit) {
   class Never : public WritePermit {
    public:

@@ -44,7 +44,7 @@ class ElectorImpl::NewLeaderThread {
   explicit NewLeaderThread(const std::function<void(const std::string&)>& callback) : callback_(callback) {
     thread_ = Thread("kube-new-leader", [this] { Loop(); });
   }
-  // Tells what waits, then ends.
+  // Delivers what is queued, then ends.
   ~NewLeaderThread() {
     {
       MutexLock lock(mu_);
@@ -239,7 +239,7 @@ void ElectorImpl::ReportLeader() {
 LeaderRecord ElectorImpl::NewRecord() const {
   MutexLock lock(mu_);
   const MicroTime now = WallMicro(*clock_);
-  // Rounded up: who reads it must not wait less than we count on.
+  // Rounded up: other replicas must not wait less than we count on.
   const seconds whole = std::chrono::ceil<seconds>(options_.lease_duration);
   return {.holder = identity(), .lease_duration_seconds = static_cast<std::int32_t>(whole.count()), .acquire_time = now, .renew_time = now};
 }
@@ -258,7 +258,7 @@ ElectorImpl::Attempt ElectorImpl::CreateLease(const Context& ctx, const LeaderRe
 ElectorImpl::Attempt ElectorImpl::TryAcquireOrRenew(const Context& ctx, bool renewing) {
   const std::shared_ptr<Clock> clock = ctx.clock();
   LeaderRecord record = NewRecord();
-  // Who holds a valid lease writes without reading: the resourceVersion tells whether somebody else wrote.
+  // The holder of a valid lease writes without reading: the resourceVersion shows whether another client wrote.
   if (HeldByUs() && IsValid(clock->Now())) {
     const LeaderRecord before = observed();
     record.acquire_time = before.acquire_time;
@@ -287,7 +287,7 @@ ElectorImpl::Attempt ElectorImpl::TryAcquireOrRenew(const Context& ctx, bool ren
   if (!(*found == observed())) Observe(*found, clock->Now());
   const bool ours = found->holder == identity();
   if (!ours && renewing) {
-    // Whoever has it now leads, and if nobody does, somebody did: what we did since the last renewal may be out of date.
+    // Another replica leads, or has led in between: what this one did since its last renewal may be out of date.
     last_error_ = found->holder.empty() ? "another client removed the holder from the lease" : "it is held by " + found->holder;
     return Attempt::kLost;
   }
@@ -326,7 +326,7 @@ bool ElectorImpl::Release() {
     if (!found) return found.error();
     if (found->holder != identity()) {
       Observe(*found, clock->Now());
-      return {};  // nothing to give back
+      return {};  // nothing to release
     }
     LeaderRecord record;
     record.lease_duration_seconds = 1;
@@ -441,7 +441,7 @@ Result<void> ElectorImpl::LostError() const {
 
 Result<void> ElectorImpl::RunOnce(const Context& ctx, std::unique_ptr<Work>& work) {
   if (!Acquire(ctx)) {
-    // A write that was cut off by the stop may have made us the leader: nobody shall wait for that.
+    // A write that was cut off by the stop may have made us the leader: release the lease, so that no replica waits for it to expire.
     if (write_in_doubt_ && options_.release_on_cancel) (void)Release();
     return {};
   }
@@ -468,7 +468,7 @@ Result<void> ElectorImpl::RunOnce(const Context& ctx, std::unique_ptr<Work>& wor
   if (cancelled) {
     end = Drain(w);
   } else {
-    Lead(false);  // first: who is told that it is over does not find is_leader()
+    Lead(false);  // first: is_leader() is false by the time the context stops
     w.cancel.Cancel(LostError().error());
   }
   bool done = false;

@@ -200,7 +200,7 @@ TEST(Contract06LeaderElectionRun, TheWorkStopsHalfwayBetweenRenewDeadlineAndLeas
 }
 
 TEST(Contract06LeaderElectionRun, IsLeaderEndsByItselfWhereNothingRuns) {
-  // The replica hangs in a call; nobody tells it anything.
+  // The replica hangs in a call, without any signal.
   Election election;
   Election::Replica& a = election.Start("a", {.retry_period = seconds(8)});
   ASSERT_TRUE(election.WaitForLine(a, "started"));
@@ -376,7 +376,7 @@ TEST(Contract06LeaderElectionRun, TheStandbyTakesOverAfterThePartitionAndTheOldL
   EXPECT_EQ(election.lease->record()->holder, "b");
 }
 
-// Hours apart, ahead or behind: the lease is kept as long as it is renewed, and taken over after its duration, neither before nor later.
+// Hours apart, ahead or behind: the lease is kept as long as it is renewed, and acquired after its duration, neither before nor later.
 TEST(Contract20LeaseExpiryRun, ClocksThatDifferBetweenReplicasDoNoHarm) {
   for (const int hours : {-48, -1, 1, 48}) {
     SCOPED_TRACE(hours);
@@ -632,7 +632,7 @@ TEST(LeaderElectorTest, RunsAgainAfterALoss) {
   lease->AddFault("update", FakeLease::Fault::kFail, Conflict());
   int calls = 0;
   lease->OnCall([&](const std::string&) {
-    // Before the slow path of the first renewal reads the lease, somebody takes it, and ends at once.
+    // Before the slow path of the first renewal reads the lease, another replica takes it, and ends at once.
     if (++calls == 4) lease->Put({.holder = "thief", .lease_duration_seconds = 0, .transitions = 5});
   });
   EXPECT_FALSE(elector.Run(ctx));

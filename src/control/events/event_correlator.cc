@@ -114,8 +114,8 @@ EventCorrelator::Outcome EventCorrelator::Correlate(const EventInput& input) {
   auto [key, combined] = Aggregate(input);
   if (const EventSeriesPtr* found = series_.Find(key)) {
     EventSeriesState& series = **found;
-    // One more of a series costs the server nothing, so only the first repetition has to stand in line; where it may not be written now,
-    // it is told with the others later.
+    // One more event of a series costs the server nothing, so only the first repetition is rate limited; if it may not be written now, it
+    // is written with the others later.
     const bool writes = series.count == 1 && !series.write_waits && !IsSpam(input);
     ++series.count;
     series.last = input.time;

@@ -67,7 +67,7 @@ Result<void> ClientEventSink::Create(const Context& ctx, const events::v1::Event
   if (api_ != Api::kCore) {
     const Result<events::v1::Event> created = client_.Create(ctx, event);
     if (created) api_ = Api::kEvents;
-    // A namespace that is not there is a 404 as well.
+    // A missing namespace is also a 404.
     if (created || !IsNotFound(created.error()) || !LacksApi(ctx)) return Plain(created);
   }
   return Plain(client_.Create(ctx, ToCoreEvent(event)));

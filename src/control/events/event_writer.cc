@@ -187,7 +187,7 @@ EventWriter::Tried EventWriter::TryOnce(EventSeriesState& series) {
   Result<void> written;
   if (!create) {
     written = sink_->Patch(ctx, event);
-    // It expired, or somebody deleted it.
+    // It expired, or another client deleted it.
     create = !written && IsNotFound(written.error());
   }
   if (create) written = sink_->Create(ctx, event);

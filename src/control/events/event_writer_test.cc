@@ -1,4 +1,4 @@
-// How events are written, tried again and given up: contracts.md section 7.
+// How events are written, retried and dropped: contracts.md section 7.
 #include "control/events/event_writer.h"
 
 #include <atomic>

@@ -106,7 +106,7 @@ bool SaysNothing(const FieldInfo* field, bool element, const Value& wanted) {
       // An empty list in a Box, or inside of a map, is there.
       return wanted.list().empty() && (field == nullptr || (!element && field->shape != FieldShape::kOptional));
     case Value::Kind::kObject:
-      // `emptyDir: {}` is a choice; without a table nobody can tell.
+      // `emptyDir: {}` is a choice; without a table, this is unknown.
       if (field == nullptr || element || field->shape == FieldShape::kOptional) return false;
       return std::all_of(wanted.object().begin(), wanted.object().end(),
                          [](const auto& m) { return SaysNothing(nullptr, false, m.value); });
@@ -145,7 +145,7 @@ class Comparison {
  private:
   void Metadata(const Value& wanted, const Value& live, Owned owned) {
     for (const auto& member : wanted.object()) {
-      if (member.key == "name" || member.key == "namespace" || member.key == "uid") continue;  // identity, owned by nobody
+      if (member.key == "name" || member.key == "namespace" || member.key == "uid") continue;  // identity, without an owner
       Member(FindByName(meta::v1::ObjectMeta::kType, member.key.view(), 0).field, member.key.view(), member.value, live, owned, "metadata");
     }
   }
@@ -200,7 +200,7 @@ class Comparison {
     if (field != nullptr && field->extra != nullptr && field->extra->atomic) Additions(is_map, wanted, live, path);
   }
 
-  // Of what is replaced as a whole, nobody else may add to. A struct may get defaults, which are plain values.
+  // No other client may add to what is replaced as a whole. A struct may get defaults, which are plain values.
   void Additions(bool is_map, const Value& wanted, const Value& live, const std::string& path) {
     for (const auto& member : live.object()) {
       if (wanted.Find(member.key.view()) != nullptr) continue;

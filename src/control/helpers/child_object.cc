@@ -40,7 +40,7 @@ void DropNulls(Value& value) {
   }
 }
 
-// The server takes stringData and never gives it back: it would be missing for ever.
+// The server accepts stringData and never returns it: it would count as missing in every pass.
 void FoldStringData(Value& body) {
   if (body["apiVersion"] != Value("v1") || body["kind"] != Value("Secret")) return;
   const Value strings = std::as_const(body)["stringData"];

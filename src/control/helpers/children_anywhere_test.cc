@@ -430,7 +430,7 @@ TEST_F(ChildrenAnywhereTest, AnotherSetOfTheOwnerIsLeftAlone) {
   EXPECT_TRUE(IsThere("b"));
 }
 
-// ---- Namespaces that are gone, or about to be ----
+// ---- Namespaces that are deleted, or about to be ----
 
 TEST_F(ChildrenAnywhereTest, AMissingNamespaceFailsAlone) {
   const Changes changes = RunWith(In("missing"), In("a"));
@@ -497,7 +497,7 @@ TEST_F(ChildrenAnywhereTest, MarksThatWereCopiedAreNotPruned) {
   EXPECT_TRUE(IsThere("c"));
 }
 
-// Case e: whoever may label a ClusterRole, but not delete it.
+// Case e: a user that may label a ClusterRole, but not delete it.
 TEST_F(ChildrenAnywhereTest, LabelsOnAClusterRoleDoNotMakeItAChild) {
   RunWith(In("a"), Role());
   ClusterRole theirs = Role("theirs");

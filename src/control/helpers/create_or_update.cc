@@ -48,7 +48,7 @@ Memory& TheMemory() {
   return memory;
 }
 
-// Of what a writer decides: not of what the server counts and others report.
+// Hashes what a writer decides, without what the server counts and other clients report.
 std::uint64_t ContentHash(DynamicObject object) {
   object.RemoveManagedFields();
   object.set_resource_version({});
@@ -85,7 +85,7 @@ Value OnlyStatus(const DynamicObject& object) {
 }
 
 Result<void> RetryWrites(const Context& ctx, bool on_conflict, const std::function<Result<void>()>& attempt) {
-  // Created by somebody else in between: that is no reason to fail, whatever the option says.
+  // Created by another client in between: that is no reason to fail, whatever the option says.
   const auto retriable = [on_conflict](const Error& e) { return IsAlreadyExists(e) || (on_conflict && IsConflict(e)); };
   return RetryOnError(ctx, kDefaultRetry, retriable, attempt);
 }

@@ -43,7 +43,7 @@ bool IsNamespaceTerminating(const Error& error) {
          std::any_of(causes.begin(), causes.end(), [](const ErrorCause& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
-// Of the lists that are both wanted and there, those that the server's error is about, as they are wanted; by JSON pointer.
+// The lists, both desired and live, that the server's error is about, in their desired form; by JSON pointer.
 std::vector<std::pair<std::string, Value>> RefusedLists(const Error& error, const Value& wanted, const Value& live) {
   std::vector<std::pair<std::string, Value>> lists;
   for (const ErrorCause& cause : error.causes()) {
@@ -139,7 +139,7 @@ class DesiredStateCore::Impl {
   // What pruning must leave alone.
   struct Keep {
     std::set<std::pair<GroupKind, ObjectKey>> objects{};
-    std::set<GroupKind> unsure{};  // a child of this kind is wanted, and nobody knows which one
+    std::set<GroupKind> unsure{};  // a child of this kind is desired, but its name is unknown
   };
   // Where pruning looks, and by which marks.
   enum class Place {
@@ -186,8 +186,8 @@ class DesiredStateCore::Impl {
     changes.owner_deleted = exists && !*exists;
     return !changes.owner_deleted;
   }
-  // Before the first create of a pass, unless the record has just been written. The owner may come from a cache that is behind, above all
-  // after a change of the leader: one that is gone by now, or has lost its finalizer, would leave the child behind. False: do not create.
+  // Before the first create of a pass, unless the record has just been written. The owner may come from a stale cache, above all after a
+  // change of the leader: if it has been deleted or has lost its finalizer, the child would be left behind. False: do not create.
   bool Confirm(const Context& ctx, Changes& changes) {
     if (confirmed_) return true;
     const Result<ChildTarget> target = TargetOf(ctx, owner_kind_);
@@ -299,7 +299,7 @@ class DesiredStateCore::Impl {
     return found == caches_.end() ? nullptr : &found->second;
   }
 
-  // Whether nothing has to be done, as far as this object tells.
+  // Whether nothing has to be done, judging by this object.
   bool IsSettled(const ChildTarget& target, const PreparedChild& wanted, const DynamicObject& live, Drift& drift) const {
     drift = CompareChild(owner_, target.type, wanted, live);
     return drift.empty() || IsAcceptedDrift(live.uid(), wanted, drift);
@@ -341,7 +341,7 @@ class DesiredStateCore::Impl {
     }
   }
 
-  // One attempt. False: somebody else was faster, look again.
+  // One attempt. False: another client was faster, so read again.
   bool Settle(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
               bool known_missing, bool last, ChildChange& change, Changes& changes) {
     if (known_missing) return Create(ctx, target, resource, wanted, last, change, changes);
@@ -369,7 +369,7 @@ class DesiredStateCore::Impl {
     return Update(ctx, target, resource, wanted, *live, std::move(drift), last, change, changes);
   }
 
-  // By POST, not by an apply: it never takes over what somebody else has just made, so nothing has to be read before.
+  // By POST, not by an apply: a create never adopts an object that was created concurrently, so no read is needed first.
   bool Create(const Context& ctx, const ChildTarget& target, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
               bool last, ChildChange& change, Changes& changes) {
     if (owner_.IsElsewhere(change.key.ns) && !Confirm(ctx, changes)) {
@@ -409,7 +409,7 @@ class DesiredStateCore::Impl {
     }
     Result<DynamicObject> after = ApplyTo(ctx, resource, wanted, before, changes);
     if (!after && IsInvalid(after.error())) {
-      // Perhaps it is so only together with what somebody else put into our lists: a changed key is a second element beside ours.
+      // It may be invalid only together with what another client added to our lists: a changed key is a second element beside ours.
       const std::vector<std::pair<std::string, Value>> lists = RefusedLists(after.error(), wanted.body.value(), before.value());
       Result<DynamicObject> live = lists.empty() ? after : resource.Get(ctx, change.key);
       // Another object may have taken its place meanwhile, which is left alone.
@@ -440,7 +440,7 @@ class DesiredStateCore::Impl {
   Result<DynamicObject> ApplyTo(const Context& ctx, const ResourceClient<DynamicObject>& resource, const PreparedChild& wanted,
                                 const DynamicObject& before, Changes& changes) const {
     DynamicObject body = wanted.body;
-    // Where it was deleted and made anew in between, it is another object, and maybe somebody else's: the server refuses then.
+    // If it was deleted and recreated in between, it is another object, perhaps another owner's: the server refuses then.
     body.set_uid(before.uid());
     ++changes.writes;
     return resource.Apply(ctx, body, {.field_manager = options_.field_manager, .force = options_.force, .dry_run = options_.dry_run});
@@ -530,7 +530,7 @@ class DesiredStateCore::Impl {
         Fail(change, deleted.error());
         break;
       }
-      // Somebody wrote it meanwhile: it may not be ours any more.
+      // Another client wrote it meanwhile: it may not be ours any more.
       Result<meta::v1::PartialObjectMetadata> live = client_.Metadata(target.gvr).Get(ctx, change.key);
       if (!live && IsNotFound(live.error())) return;
       if (!live) {

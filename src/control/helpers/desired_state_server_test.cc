@@ -66,7 +66,7 @@ class DesiredStateServerTest : public internal::ServerTest {
     state.Want(internal::MakeService(ns_, "web")).Want(internal::MakeIngress(ns_, "web"));
     return Run(state);
   }
-  // As somebody else does it.
+  // Applies it as another client.
   template <typename T>
   void Meddle(const std::string& name, const std::string& merge_patch) {
     const Result<T> patched =
@@ -154,7 +154,7 @@ TEST_P(DesiredStateServerTest, AFieldThatIsNoLongerWantedGoes) {
   EXPECT_EQ(Run(second).writes, 0);
 }
 
-// The list of rules is replaced as a whole. A host is a plain value, as defaults are: only managedFields tell that it is drift.
+// The list of rules is replaced as a whole. A host is a plain value, as defaults are: only managedFields show that it is drift.
 TEST_P(DesiredStateServerTest, AnAdditionInsideOfAnAtomicListIsDrift) {
   Expose();
   Ingress changed = Get<Ingress>("web");
@@ -254,7 +254,7 @@ TEST_P(DesiredStateServerTest, AnObjectThatTookThePlaceOfANewChildInBetweenIsLef
   EXPECT_FALSE(HasControllerReference(Get<Service>("web")));
 }
 
-// Ports are told apart by their number: an apply alone would make the edited one a second port of the same name.
+// Ports are identified by their number: an apply alone would make the edited one a second port of the same name.
 TEST_P(DesiredStateServerTest, AnEditedPortIsRepaired) {
   Expose();
   const std::int32_t port = Get<Service>("web").spec.ports[0].port;
@@ -361,7 +361,7 @@ spec:
   EXPECT_EQ(Run(state).Summary(), "1 created");
   const Changes again = Run(state);
   EXPECT_EQ(again.writes, 0) << again.ToString();
-  // A sidecar of somebody else in a list that is merged by key.
+  // Another client's sidecar in a list that is merged by key.
   Deployment injected = Get<Deployment>("dynamic");
   core::v1::Container sidecar;
   sidecar.name = "sidecar";
@@ -427,7 +427,7 @@ TEST_P(DesiredStateServerTest, AChildOnItsWayOutIsWaitedFor) {
   Meddle<ConfigMap>("slow", R"({"metadata":{"finalizers":null}})");
 }
 
-// What auto-expose does all day: nothing, at no cost, until somebody meddles.
+// What auto-expose does most of the time: nothing, at no cost, until another client interferes.
 TEST_P(DesiredStateServerTest, WithInformersASettledPassCostsNoRequestAndDriftIsSeen) {
   const Client watching = NewClient();
   auto [ctx, cancel] = Context::Background().WithCancel();

@@ -190,7 +190,7 @@ TEST_F(DesiredStateTest, AClusterScopedOwnerHasChildrenInAllNamespaces) {
   EXPECT_EQ(changes.children[1].key.ToString(), "kube-system/a");
 }
 
-// The server stores something else than what is asked for, again and again: it is told once, and once more after a restart.
+// The server repeatedly stores something other than what was applied: this is reported once, and once more after a restart.
 TEST_F(DesiredStateTest, WhatTheServerInsistsOnIsNotFoughtOver) {
   const DynamicObject child = *DynamicObject::FromYaml(R"(
 apiVersion: v1
@@ -297,7 +297,7 @@ TEST_F(DesiredStateTest, AStrangersWriteBeforeTheFirstApplyIsNotLost) {
   EXPECT_EQ(RunWith(MakeMap("a", "2")).writes, 0);
 }
 
-// Ports are told apart by their number: an apply alone would make the edited one a second port, and two ports need names.
+// Ports are identified by their number: an apply alone would make the edited one a second port, and two ports need names.
 TEST_F(DesiredStateTest, AListThatSomebodyElseMadeInvalidIsRepaired) {
   const DynamicObject child = *DynamicObject::FromYaml(R"(
 apiVersion: v1
@@ -386,7 +386,7 @@ TEST_F(DesiredStateTest, TwoPassesForOneOwnerAtATimeDoNotDisturbEachOther) {
 TEST_F(DesiredStateTest, PruningLeavesAllOthersAlone) {
   RunWith(MakeMap("a"));
   Created(MakeMap("unmarked"));
-  ConfigMap copy = MakeMap("copy");  // somebody copied the labels, but it has no controller
+  ConfigMap copy = MakeMap("copy");  // its labels were copied, but it has no controller
   copy.metadata.labels = Get("a").metadata.labels;
   Created(copy);
   ConfigMap disowned = copy;  // or another one

@@ -88,7 +88,7 @@ class Subject {
     return done;
   }
 
-  // False: the object is gone. Its work is done, so a newer version is no reason to do it again.
+  // False: the object is deleted. Its work is done, so a newer version is no reason to do it again.
   Result<bool> TakeOff(std::string_view name) {
     bool there = true, stale = false;
     const auto gone = [&](const Error& error) -> Result<void> {

@@ -25,7 +25,7 @@
 namespace kube {
 namespace {
 
-// Of a replica that lost its lease: another one works already, or will in a moment.
+// Grace period of a replica that lost its lease: another one works already, or will in a moment.
 constexpr std::chrono::seconds kLostGrace(5);
 // Counting the bytes of a cache walks all objects.
 constexpr std::chrono::seconds kBytesAge(60);
@@ -150,7 +150,7 @@ class Manager::Impl {
       }
       all.insert(all.end(), controller->needs().begin(), controller->needs().end());
     }
-    // Others that somebody asked the factory for.
+    // Informers that other code requested from the factory.
     for (const InformerStatus& informer : informers_.status()) {
       const GroupResource resource = GroupResource::Parse(informer.what);
       const bool known = std::any_of(all.begin(), all.end(), [&](const AccessNeed& need) {
@@ -338,7 +338,7 @@ class Manager::Impl {
 
   // On its own thread: all of it, from start to end.
   void RunAndEnd() {
-    // As soon as the manager is told to stop: connections go elsewhere while the rest ends.
+    // As soon as the manager starts to stop: new connections go elsewhere while the rest shuts down.
     const Context::Registration drains = stopping_.OnDone([this] { webhooks_.BeginShutdown(); });
     Result<void> result = RunParts();
     stop_.Cancel();
@@ -388,7 +388,7 @@ class Manager::Impl {
   };
 
   void CollectCaches(MetricsSink& sink) {
-    // Watches of one resource that differ in selectors or fields are one to whoever looks at this.
+    // Watches of one resource that differ only in selectors or fields are summed up in one series.
     struct Sum {
       double objects = 0, pending = 0, silence = 0;
       double undecodable = 0;
@@ -439,7 +439,7 @@ class Manager::Impl {
     const std::vector<AccessNeed> all = needs();
     if (all.empty()) return {};
     const Result<AccessReport> report = ReviewAccess(ctx, client_, all, {.timeout = options_.preflight_timeout});
-    if (!report) return {};  // the end of the manager is told elsewhere
+    if (!report) return {};  // the manager's shutdown is reported elsewhere
     if (report->unknown) Log().Warn("Could not check the permissions of this program", {{"err", *report->unknown}});
     if (report->missing.empty()) {
       if (!report->unknown) Log().V(1).Info("This program has the permissions that it needs", {{"reviews", report->asked}});
@@ -529,7 +529,7 @@ class Manager::Impl {
     }
     LeaderElectionOptions election = *options_.leader_election;
     if (!election.metrics) election.metrics = metrics_;
-    // A bit less than Run waits: the lease has to be given back within that time.
+    // A bit less than Run waits: the lease has to be released within that time.
     const std::chrono::nanoseconds drain = options_.graceful_shutdown_timeout;
     if (drain >= std::chrono::nanoseconds(0)) {
       election.drain_timeout = drain - std::min<std::chrono::nanoseconds>(drain / 10, std::chrono::seconds(1));
@@ -655,7 +655,7 @@ class Manager::Impl {
   }
   Thread Start(const std::string& part, const std::string& name, const Context& ctx,
                const std::function<Result<void>(const Context&)>& run) {
-    // Before the thread: whoever asks what runs finds it.
+    // Before the thread starts: a list of running parts must include it.
     auto counted = std::make_shared<std::optional<Part>>();
     counted->emplace(*this, part);
     return Thread("kube-" + name.substr(0, 10), [this, name, ctx, run, counted] {

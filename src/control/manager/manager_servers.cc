@@ -117,7 +117,7 @@ void ManagerServers::Stop() {
   watcher_.Join();
   collector_ = {};
   health_server_.reset();
-  // A review that is under way still answers its request; afterwards nobody calls the guard any more.
+  // A review in progress still answers its request; afterwards the guard is not called any more.
   metrics_server_.reset();
   guard_.reset();
 }

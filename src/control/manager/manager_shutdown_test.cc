@@ -47,7 +47,7 @@ class Stuck {
 
 class ManagerShutdownTest : public ManagerServerTest {
  protected:
-  // Long terms: a machine that is busy for seconds does not lose the lease. Who goes gives it back, so nobody waits for them.
+  // Long terms: a machine that is busy for seconds does not lose the lease. Replicas release it on shutdown, so no test waits for its end.
   static LeaderElectionOptions Quick() {
     return {.name = "manager",
             .ns = "default",
@@ -142,7 +142,7 @@ TEST_F(ManagerShutdownTest, WhatReturnsInTimeIsAnEndInGoodOrder) {
     EXPECT_TRUE(running.Stop());
     ended = true;
   });
-  // It is renewed while the reconciler is still at work, and then given back.
+  // The lease is renewed while the reconciler still runs, and then released.
   const Lease before = GetLease().value();
   EXPECT_TRUE(Eventually([&] { return GetLease()->spec.renew_time != before.spec.renew_time; }));
   EXPECT_FALSE(ended);
@@ -176,7 +176,7 @@ TEST_F(ManagerShutdownTest, ALostLeaseIsToldAlthoughAReconcilerHangs) {
   ASSERT_TRUE(manager.Add(StuckController()));
   RunningManager running(manager);
   ASSERT_TRUE(Eventually([&] { return stuck_.inside() == 1; }));
-  // Somebody else has it now. A write of ours may come in between.
+  // Another replica takes the lease. A write of ours may come in between.
   EXPECT_TRUE(Eventually([&] {
     Lease lease = GetLease().value();
     lease.spec.holder_identity = String("other");

@@ -53,7 +53,7 @@ class ManagerTest : public ::testing::Test {
     const Result<HttpResponse> answer = transport->RoundTrip(Patient(), std::move(request));
     return answer ? std::to_string(answer->code) + " " + answer->body : answer.error().ToString();
   }
-  // Long terms: a machine that is busy for seconds does not lose the lease. Who goes gives it back, so nobody waits for them.
+  // Long terms: a machine that is busy for seconds does not lose the lease. Replicas release it on shutdown, so no test waits for its end.
   static LeaderElectionOptions Quick(const std::string& identity) {
     return {.name = "manager",
             .ns = "default",
@@ -207,7 +207,7 @@ TEST_F(ManagerTest, OneOfTwoReplicasWorksAndTheOtherHasItsCaches) {
   EXPECT_TRUE(Eventually([&] { return b->health_port() != 0 && Get(b->health_port(), "/readyz") == "200 ok"; }));
   EXPECT_FALSE(b->is_leader());
   EXPECT_EQ(by_b, 0);
-  // The lease is given back, so the other one need not wait for its end; it looks at everything once.
+  // The lease is released, so the other replica need not wait for it to expire; it reconciles everything once.
   cancel_a.Cancel();
   run_a.Join();
   EXPECT_TRUE(Eventually([&] { return b->is_leader() && by_b == 1; }));

@@ -95,7 +95,7 @@ TEST_F(ManagerWebhooksTest, PrintsConfigurationsServiceAndRoles) {
                           HasSubstr("kind: Service\n"), HasSubstr("name: hooks-webhook\n"), HasSubstr("namespace: hooks-system")));
   EXPECT_THAT(yaml, Not(HasSubstr("caBundle")));
   EXPECT_THAT(manager.ManifestsYaml(), HasSubstr("namespace: system")) << "kustomize's placeholder";
-  // Only by name, but for what RBAC cannot limit.
+  // Rules by name only, except what RBAC cannot limit.
   const std::string roles = manager.RbacYaml();
   EXPECT_THAT(roles, AllOf(HasSubstr("- hooks-webhook-ca\n"), HasSubstr("mutatingwebhookconfigurations"), HasSubstr("  - hooks\n")));
   EXPECT_THAT(roles, Not(HasSubstr("customresourcedefinitions")));
@@ -584,7 +584,7 @@ TEST_F(ManagerWebhooksTest, AProgramOfTheSameNameInAnotherNamespaceKeepsItsCa) {
   ASSERT_TRUE(Eventually([&] { return Ready(one); })) << ToJson(Report(one));
   const String version = client_->Get<ValidatingWebhookConfiguration>(Patience(), {"", "hooks"}).value().metadata.resource_version;
   RunningManager second(two);
-  // Its configurations are not there, as far as it is concerned.
+  // From its point of view, its configurations do not exist.
   EXPECT_TRUE(Eventually([&] {
     return Ready(two) && AskServer(PlainTo(two.health_port()), "GET", "/readyz?verbose").find("hooks-webhook.one.svc") != std::string::npos;
   })) << ToJson(Report(two));

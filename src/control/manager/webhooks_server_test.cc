@@ -224,7 +224,7 @@ TEST_P(WebhooksServerTest, PutsBackASecretThatIsDeletedOrDamaged) {
   EXPECT_TRUE(Eventually([&] { return Ca().ok(); }));
   EXPECT_EQ(Ca().value().Bundle(), bundle);
 
-  // Half of it, as somebody's editor leaves it.
+  // A truncated Secret, as a failed edit leaves it.
   const std::string half = Ca().value().ToJson().substr(0, 300);
   std::string encoded;
   AppendBase64(half, encoded);

@@ -47,7 +47,7 @@ class DebugEndpointTest : public ::testing::Test {
     return AnswerDebug({.method = std::move(method), .path = std::move(path), .query = std::move(query)}, controllers_, *informers_, true)
         .value();
   }
-  // Of the first controller.
+  // The objects of the first controller.
   Value Objects(std::string query = "") const {
     return ParseJson(Ask("/debug/controllers", std::move(query)).body).value()["controllers"].list()[0]["objects"];
   }
@@ -111,7 +111,7 @@ TEST_F(DebugEndpointTest, TellsWhyAKeyIsQueuedUnderWayAndFailed) {
   auto [ctx, cancel] = Context::Background().WithCancel();
   informers_->Start(ctx);
   ASSERT_TRUE(web.WaitForSync(Context::Background().WithTimeout(seconds(60))));
-  // Nobody works yet: it is queued, with its causes.
+  // No worker runs yet: the key is queued, with its causes.
   controllers_[0]->Enqueue({"default", "mine"}, "timer");
   controllers_[0]->Enqueue({"default", "mine"}, "webhook");
   Value object = Objects("key=mine").list()[0];

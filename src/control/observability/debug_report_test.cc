@@ -257,7 +257,7 @@ TEST(DebugReportTest, CachesAreToldWithTheirErrors) {
   EXPECT_EQ(cache["pending"].int_value(), 7);
   EXPECT_EQ(Str(cache["resourceVersion"]), "77");
   EXPECT_THAT(Str(cache["error"]), HasSubstr("forbidden"));
-  EXPECT_EQ(cache.Find("silenceSeconds"), nullptr);  // never heard of
+  EXPECT_EQ(cache.Find("silenceSeconds"), nullptr);  // no response yet
 }
 
 TEST(DebugQueryTest, ParsesItsParameters) {

@@ -23,7 +23,7 @@ constexpr std::size_t kPeers = 4096;
 constexpr std::size_t kConnections = 4096;
 constexpr double kDefaultQps = 5;  // those of a client
 constexpr int kDefaultBurst = 10;
-// Refusals of longer tokens and paths are not remembered: whoever made them up would decide how much memory they take.
+// Refusals of longer tokens and paths are not remembered: otherwise the client that made them up would decide how much memory they take.
 constexpr std::size_t kMaxRefusedKey = std::size_t{4} << 10;
 
 serve::HttpResponse Say(int status, std::string text) {
@@ -184,7 +184,7 @@ std::optional<serve::HttpResponse> RequestGuard::Enqueue(Waiting request, bool w
   std::deque<Waiting>* mine = nullptr;
   if (const auto found = waiting_.find(request.peer); found != waiting_.end()) {
     mine = &found->second;
-    // Whoever left makes room.
+    // Requests whose client has left make room.
     waiting_count_ -= std::erase_if(*mine, [](const Waiting& one) { return one.gone->load(); });
   }
   const std::size_t mine_waiting = mine == nullptr ? 0 : mine->size();
@@ -200,7 +200,7 @@ std::optional<serve::HttpResponse> RequestGuard::Enqueue(Waiting request, bool w
   }
   if (mine_waiting >= limits.max_waiting_per_peer) {
     if (mine == nullptr || mine->empty() || mine->back().rank <= request.rank) return too_many();
-    // Replying does not block, and calls nobody here.
+    // Replying does not block, and calls no code of this class.
     mine->back().exchange->Reply(too_many());
     mine->pop_back();
     --waiting_count_;
@@ -222,7 +222,7 @@ std::optional<serve::HttpResponse> RequestGuard::Enqueue(Waiting request, bool w
 }
 
 std::chrono::nanoseconds RequestGuard::UntilNext() {
-  // Peers that nobody waits for are of no interest, and a new request wakes the thread.
+  // Peers without a waiting request do not matter, and a new request wakes the thread.
   double seconds = 3600;
   for (const auto& [peer, queue] : waiting_) {
     const double missing = std::max(0.0, 1 - AllowanceOf(peer).left);
@@ -297,7 +297,7 @@ void RequestGuard::Reviewed(const Waiting& request, bool allowed) {
 void RequestGuard::Decide(const Waiting& waiting) {
   const Context ctx = stopping_.WithTimeout(options_.timeout);
   serve::HttpExchange& exchange = *waiting.exchange;
-  // Somebody before may have asked the same.
+  // An earlier request may have asked the same.
   std::optional<User> user = RememberedUser(waiting.token);
   if (!user) {
     Result<User> asked = AskUser(ctx, waiting.token);

@@ -31,7 +31,7 @@ void SetTls(CURL* easy, const TlsMaterial& material, bool https_proxy) {
   }
 }
 
-// Of every TLS connection that libcurl makes, to a proxy too.
+// Called for every TLS connection that libcurl makes, also to a proxy.
 CURLcode OnTlsContext(CURL* /*easy*/, void* context, void* rules) {
   return ApplyTlsRules(static_cast<SSL_CTX*>(rules), static_cast<SSL_CTX*>(context)) ? CURLE_OK : CURLE_OUT_OF_MEMORY;
 }
@@ -109,7 +109,7 @@ Result<void> SetConnectionOptions(CURL* easy, const Settings& settings, const Tl
   Curl().easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   Curl().easy_setopt(easy, CURLOPT_URL, ConnectUrl(settings, material).c_str());
 
-  // The decision is made: libcurl shall not look at the environment.
+  // The decision is made: libcurl must not read the environment.
   Curl().easy_setopt(easy, CURLOPT_NOPROXY, "");
   if (settings.proxy) {
     Curl().easy_setopt(easy, CURLOPT_PROXY, settings.proxy->Url().c_str());

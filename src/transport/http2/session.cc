@@ -17,7 +17,7 @@ namespace {
 
 namespace reason = transport_reason;
 
-// The connection's window never holds anybody back: each stream has its own, and what came counts as taken at once.
+// The connection's window never blocks a stream: each stream has its own, and received bytes count as taken at once.
 constexpr std::int32_t kConnectionWindow = 1 << 30;
 // The window of an answer that is read whole, once it proves to be large.
 constexpr std::int32_t kWideWindow = 32 << 20;
@@ -169,7 +169,7 @@ void Http2Session::BuildHeaders(const HttpRequest& request, bool with_body) {
   fields_.push_back(Pair(":path", path));
   fields_.push_back(Pair(":scheme", "https"));
   fields_.push_back(Pair(":authority", host == nullptr ? settings_.authority : *host));
-  // Who asks for an encoding gets it as it is, as in Go.
+  // A caller that sets an encoding gets the body as it is, as in Go.
   if (AsksForGzip(settings_, request)) fields_.push_back(Pair("accept-encoding", "gzip"));
   for (const auto& [name, value] : request.headers) {
     if (OwnHeader(name)) continue;
@@ -228,7 +228,7 @@ ssize_t Http2Session::OfferBody(Call& call, std::size_t length, std::uint32_t* f
 }
 
 int Http2Session::SendBody(const nghttp2_frame& frame, const std::uint8_t* head, std::size_t length, Call& call) {
-  if (frame.data.padlen != 0) return NGHTTP2_ERR_CALLBACK_FAILURE;  // nobody asked for it
+  if (frame.data.padlen != 0) return NGHTTP2_ERR_CALLBACK_FAILURE;  // padding was not requested
   out_.append(View(head, kFrameHead));
   out_.append(call.request.body, call.stream.sent, length);
   call.stream.sent += length;
@@ -305,7 +305,7 @@ void Http2Session::OnBeginHeaders(const nghttp2_frame& frame) {
 
 int Http2Session::OnHeader(const nghttp2_frame& frame, std::string_view name, std::string_view value) {
   Call* call = Find(frame.hd.stream_id);
-  if (call == nullptr || call->stream.head_done) return 0;  // nobody wants it, or a trailer
+  if (call == nullptr || call->stream.head_done) return 0;  // not needed any more, or a trailer
   call->stream.header_bytes += name.size() + value.size() + 4;
   if (call->stream.header_bytes > settings_.options.max_header_bytes) {
     call->stream.cause = TransportError(reason::kTooLarge, fmt::format("the header of the answer of {} is larger than {} bytes",
@@ -385,7 +385,7 @@ void Http2Session::Credit(Call& call) {
   {
     MutexLock lock(call.mu);
     call.resuming = false;
-    // The server is told when half of the window is used up: little more need not be counted each time.
+    // The server is notified when half of the window is used up; smaller amounts need not be counted each time.
     if (call.taken < window_ / 8) return;
     taken = std::exchange(call.taken, 0);
   }

@@ -103,7 +103,7 @@ class CallStream : public BodyStream {
         if (receiving_) call.ForgetRoom();
         lock.Unlock();
         if (const std::optional<Error> stopped = ctx.Err()) return *stopped;
-        if (!call.at_socket.valid()) StopWaking();  // nobody sets it while it is made
+        if (!call.at_socket.valid()) StopWaking();  // no stop sets it while it is created
         const bool can_wait = call.at_socket.Prepare();
         WakeWith(ctx);
         const std::optional<std::size_t> received =
@@ -153,7 +153,7 @@ class CallStream : public BodyStream {
     return count;
   }
 
-  // Ends a wait, at the socket or not, when the context stops. Who reads again and again does so with the same one.
+  // Ends a wait, at the socket or not, when the context stops. Repeated reads usually pass the same context.
   void WakeWith(const Context& ctx) {
     std::stop_token token = StopTokenOf(ctx);
     if (token == wakes_for_) return;

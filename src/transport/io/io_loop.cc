@@ -35,7 +35,7 @@ Error ClosedError() { return Error(ErrorKind::kClosed, "the client was closed");
 Result<std::shared_ptr<IoLoop>> IoLoop::Start(std::shared_ptr<const Settings> settings) {
   std::shared_ptr<IoLoop> loop(new IoLoop(std::move(settings)));
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLET;  // each write is an event, and nobody has to read it
+  event.events = EPOLLIN | EPOLLET;  // each write is an event, and need not be read
   event.data.fd = loop->wake_.fd();
   if (loop->epoll_.get() < 0 || !loop->wake_.valid() || epoll_ctl(loop->epoll_.get(), EPOLL_CTL_ADD, loop->wake_.fd(), &event) != 0) {
     return Error::Internal("a transport needs two file descriptors, and the system gives none: look at the limit (ulimit -n)");

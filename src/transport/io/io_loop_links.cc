@@ -82,7 +82,7 @@ void IoLoop::EndLink(Link& link, const std::optional<Error>& cause) {
 // ---- Readers that receive themselves ----
 
 std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bool did_before, char* buffer, std::size_t size) {
-  // Who did so before may still have the connection: the loop does not look at it, so giving up is no choice.
+  // A reader that received before may still have the connection: the loop does not read from it, so the reader has to wait for the lock.
   if (did_before) {
     io_.Lock();
   } else if (!io_.TryLock()) {
@@ -93,7 +93,7 @@ std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bo
   bool wake = false;
   bool came = false;
   {
-    // Since the reader looked, the loop may have delivered all that will come until it is read: nothing at the socket would tell.
+    // Since the reader's check, the loop may have delivered all that will arrive: the socket would not signal it again.
     MutexLock lock(call->mu);
     came = call->closed || call->buffer.size() > call->used;
   }
@@ -145,7 +145,7 @@ std::optional<std::size_t> IoLoop::Receive(const std::shared_ptr<Call>& call, bo
     call->direct_room = 0;
   }
   link = LinkOf(*call);
-  // Bytes that the socket does not know of wake nobody by themselves.
+  // Bytes that are not at the socket wake no thread by themselves.
   wake = again_ || !waiting_.empty() || link == nullptr || !link->receiver.is(call);
   io_.Unlock();
   if (wake) wake_.Set();
@@ -207,7 +207,7 @@ void IoLoop::CheckHealth() {
         lost.push_back(link.get());
         continue;
       }
-      // The answer to a ping may come soon, and silence begin anew.
+      // The answer to a ping may come soon, and another silence begin.
       const TimePoint look = std::min(due, now_ + options.read_idle_timeout);
       if (!next_check_ || look < *next_check_) next_check_ = look;
     }

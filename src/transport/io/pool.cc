@@ -23,7 +23,7 @@ constexpr std::size_t kIdleHandles = 256;
 
 bool SameName(std::string_view a, std::string_view b) { return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0; }
 
-// Headers that libcurl writes by itself, and nobody else.
+// Headers that only libcurl writes.
 bool OwnHeader(std::string_view name) { return SameName(name, "Content-Length") || SameName(name, "Transfer-Encoding"); }
 
 Error NoHandle() { return Error::Internal("libcurl takes no request: memory may be short"); }
@@ -169,7 +169,7 @@ void Pool::Prepare(Transfer& transfer, const HttpRequest& request) {
   SetMethod(transfer, request);
   SetHeaders(transfer, request);
   SetTarget(transfer, request);
-  // Who asks for an encoding gets it as it is, as in Go.
+  // A caller that sets an encoding gets the body as it is, as in Go.
   const std::string encoding = AsksForGzip(*settings_, request) ? "gzip" : "";
   if (transfer.encoding != encoding) {
     Curl().easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, encoding.empty() ? nullptr : encoding.c_str());
@@ -417,7 +417,7 @@ int Pool::OnClose(void* pool, curl_socket_t fd) {
     const std::unique_ptr<Connection> connection = std::move(*found);
     self->connections_.erase(found);
     for (Transfer* transfer : std::vector<Transfer*>(connection->active)) {
-      // libcurl closes before it tells how the request ended: keep the reason.
+      // libcurl closes before it reports how the request ended: keep the reason.
       if (connection->cause) self->loop_.Remember(*transfer, *connection->cause);
       self->Attach(*transfer, nullptr);
     }

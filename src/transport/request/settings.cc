@@ -30,7 +30,7 @@ Result<std::shared_ptr<const Settings>> MakeSettings(HttpTransportOptions option
     settings->proxy = *std::move(proxy);
   } else {
     Result<std::optional<Proxy>> proxy = EnvironmentProxy(settings->endpoint, [](const std::string& name) -> std::optional<std::string> {
-      const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody changes the environment meanwhile
+      const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): the environment does not change meanwhile
       if (value == nullptr) return std::nullopt;
       return std::string(value);
     });

@@ -46,7 +46,7 @@ struct SpdyStream::Shared {
     }
     return written;
   }
-  // Nothing more comes for it, or nobody wants it; who holds it can still write.
+  // Nothing more arrives for it, or it is no longer read; its holder can still write.
   void Forget(std::uint32_t id) {
     MutexLock lock(mu);
     streams.erase(id);

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kNextAddress{250};
 
 std::string Text(int error) { return std::system_category().message(error); }
 
-// With AI_NUMERICHOST nobody is asked: the host has to be an address.
+// AI_NUMERICHOST does not query any server: the host has to be an address.
 std::vector<Address> LookUp(const std::string& host, std::uint16_t port, int flags) {
   std::vector<Address> addresses;
   addrinfo hints{};
@@ -71,7 +71,7 @@ std::vector<Address> InTurn(std::vector<Address> addresses) {
   return mixed;
 }
 
-// Shared with the thread that asks, which cannot be stopped and may take longer than anybody waits.
+// Shared with the thread that resolves the name, which cannot be stopped and may take longer than any caller waits.
 struct Dial::Lookup {
   Mutex mu;
   bool finished KUBE_GUARDED_BY(mu) = false;

@@ -94,7 +94,7 @@ TEST_F(DialTest, AnAddressThatRefusesIsFollowedByTheNext) {
 }
 
 TEST_F(DialTest, AnAddressThatDoesNotAnswerIsFollowedByTheNext) {
-  // One that takes no connection: its queue is full, and nobody accepts.
+  // A port that takes no connection: its queue is full, and the server does not accept.
   const Descriptor silent(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const Address any = Loopback(0);
   ASSERT_EQ(bind(silent.get(), reinterpret_cast<const sockaddr*>(&any.bytes), any.size), 0);

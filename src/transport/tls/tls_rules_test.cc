@@ -196,7 +196,7 @@ TEST(AlpnTest, AServerThatChoseHttp1OnceIsOfferedHttp2Again) {
     RawServer proxy(&Tunnel);
     RawServer server(
         [&](RawPeer& peer, int) {
-          // The first bytes tell what was agreed on.
+          // The first bytes show which protocol was agreed on.
           std::string first = peer.ReadExactly(3);
           const bool preface = first == "PRI";
           peer.Unread(std::move(first));

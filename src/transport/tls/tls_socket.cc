@@ -70,7 +70,7 @@ Bio ReadOnly(std::string_view text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(std::min<std::size_t>(text.size(), INT_MAX))));
 }
 
-// A key with a passphrase cannot be used, and nobody shall be asked for it on the terminal.
+// A key with a passphrase cannot be used, and must not cause a prompt on the terminal.
 int NoPassphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*unused*/) { return -1; }
 
 X509* NextCertificate(BIO* bio) { return PEM_read_bio_X509(bio, nullptr, &NoPassphrase, nullptr); }
@@ -114,11 +114,11 @@ int CheckNames(int good, X509_STORE_CTX* chain) {
 
 void Verify(SSL_CTX* context) {
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, &CheckNames);
-  // As in Go, whoever is in the CA is trusted, an intermediate one too.
+  // As in Go, every certificate in the CA file is trusted, also an intermediate one.
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
 }
 
-// NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment meanwhile
+// NOLINTNEXTLINE(concurrency-mt-unsafe): the environment does not change meanwhile
 bool Named(const char* variable) { return std::getenv(variable) != nullptr; }
 
 // A folder with names as OpenSSL looks for them: eight digits of a hash, ".0".
@@ -211,7 +211,7 @@ SslContext MakeSslContext(const TlsMaterial* material, Failure& failure) {
 
 bool ApplyTlsRules(SSL_CTX* rules, SSL_CTX* context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
-  if (SSL_CTX_get_verify_mode(rules) == SSL_VERIFY_NONE) return true;  // libcurl was told so too
+  if (SSL_CTX_get_verify_mode(rules) == SSL_VERIFY_NONE) return true;  // libcurl does not verify either
   Verify(context);
   return SSL_CTX_set1_verify_cert_store(context, SSL_CTX_get_cert_store(rules)) == 1;
 }

@@ -63,7 +63,7 @@ class Tunnel final : public UpgradedConnection {
   }
   Result<void> Write(const Context& ctx, std::string_view bytes) override { return socket_->WriteMessage(ctx, {}, bytes); }
   void Close() override {
-    // A peer that hears nothing takes the end for an accident. It may be that nobody reads there: not for long.
+    // A peer that receives no close frame takes the end for a failure. The peer may not be reading: do not wait long.
     if (!closed_.exchange(true)) (void)socket_->WriteClose(Context::Background().WithTimeout(std::chrono::seconds(1)), 1000);
     socket_->Close();
   }
