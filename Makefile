@@ -163,7 +163,7 @@ lint: deps  ## the checks of the source tree: layers, signatures, headers, lengt
 format: deps  ## format the sources
 	@scripts/check-format --fix
 
-generate-api: deps  ## write include/kube/api and src/api anew from upstream's schemas (needs Go)
+generate-api: deps  ## regenerate include/kube/api and src/api from upstream's schemas (needs Go)
 	@python3 -B codegen/generate_api.py
 
 fuzz: deps  ## run each fuzz target for FUZZ_SECONDS (600)

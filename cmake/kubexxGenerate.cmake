@@ -91,7 +91,7 @@ endfunction()
 # kubexx_generate(<target> HEADERS <files> [BASE <folder>] [MANIFESTS <folder> [PROGRAM <target>] [PROGRAM_ARGUMENTS <flags>]]
 #                 [OPTIONS <flags of kubexx generate>])
 #   <target>    a static library of the headers' field tables, made in the build folder; programs that use the kinds link it
-#   HEADERS     the headers with the types, by name: a folder cannot tell the build which tables there will be. Without any, <target> has no
+#   HEADERS     the headers with the types, by name: from a folder, the build cannot know its tables. Without any, <target> has no
 #               tables, and PROGRAM is required: a program for built-in kinds
 #   BASE        the folder that #include names the headers from, the current source folder unless given; users of <target> get it
 #   MANIFESTS   the folder for manifests, which are meant to be committed: target <target>_manifests writes them, target manifests writes those of

@@ -1,7 +1,7 @@
 """Reads the declarations of a Go package that matter for an API schema: types, struct fields with tags and markers, string constants.
 
 This is not a Go compiler. It tokenises properly (strings, comments, raw strings), understands type expressions, and skips everything
-else by matching brackets. What it does not understand inside a type it reports, so that nothing is lost in silence.
+else by matching brackets. What it does not understand inside a type it reports, so that nothing is lost silently.
 """
 
 import dataclasses

@@ -46,7 +46,7 @@ class Block:
 
 
 def original(page):
-    """Of docs/zh-CN/a.md docs/a.md, the page that it stands for; of others None."""
+    """The page that a translation stands for: docs/a.md for docs/zh-CN/a.md; None for other pages."""
     return page.replace("docs/zh-CN/", "docs/", 1) if page.startswith("docs/zh-CN/") else None
 
 

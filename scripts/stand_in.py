@@ -24,7 +24,7 @@ class StandIn:
 
     @staticmethod
     def reason(text):
-        """Of the Status in the server's answer what kubectl prints; without one all of it."""
+        """What kubectl prints of the Status in the server's answer; the whole answer if it has none."""
         try:
             status = json.loads(text[text.index("{"):])
             return f" ({status['reason']}): {status['message']}"

@@ -116,7 +116,7 @@ def check_api_server(program, manifests, expect):
         refused("kubeconfig through a link", 1, f"{link}: this is a symbolic link", "--kubeconfig-out", link)
         with open(victim, encoding="utf-8") as f:
             expect("the link's target is untouched", f.read() == "untouched")
-        # A port below those that the kernel gives to others: one that it gave us and we gave back would be somebody else's in the meantime.
+        # A port below the kernel's ephemeral range: an ephemeral one that we released could be taken by another process in the meantime.
         for port in random.sample(range(10000, first_ephemeral_port()), 50):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) != 0:

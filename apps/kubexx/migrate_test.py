@@ -95,7 +95,7 @@ class Cluster:
         with open(state, encoding="utf-8") as file:
             done = json.load(file)["objects"]
         self.expect("the file has what was done", 100 <= done < OBJECTS, done)
-        # What is done is not lost if the next run is stopped at once, or finds nobody to talk to.
+        # Finished work is not lost if the next run is stopped at once, or reaches no server.
         unreachable = self.run(*self.migrate("--continue", state, "--server", "https://127.0.0.1:1"), check=False)
         self.expect("no server", unreachable.returncode == 1, unreachable.stderr)
         second = self.run(*self.migrate("--qps", "0", "--continue", state))

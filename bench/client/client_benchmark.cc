@@ -41,7 +41,7 @@ struct Options {
   std::string only;
   std::string filter;
   bool serve = false;
-  // Of one side.
+  // Access to the server of one side.
   std::string kubeconfig;
   std::string mode;
   int concurrency = 1;

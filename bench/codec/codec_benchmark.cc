@@ -142,7 +142,7 @@ class Reporter : public benchmark::ConsoleReporter {
  public:
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      // The smallest of the repetitions: what the work costs when nobody disturbs it.
+      // The fastest of the repetitions: the cost of the work without disturbance.
       if (run.run_type != Run::RT_Iteration) continue;
       double seconds = run.GetAdjustedCPUTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
       auto [at, fresh] = seconds_.try_emplace(run.run_name.function_name, seconds);

@@ -4,7 +4,7 @@
     run.py --build BUILD_FOLDER [--rounds 20] [--cxx COMPILER]
 
 The kinds are those of tests/generate/testdata: networks (a small kind) and cron (a kind with an embedded JobTemplateSpec). Both programs write the
-CRD; kubexx writes field tables as well, as controller-gen's users run a second generator for DeepCopy. CPU is user and system time of the process and
+CRD; kubexx also writes field tables, as controller-gen's users run a second generator for DeepCopy. CPU is user and system time of the process and
 its children, as the median of the rounds, which take turns. controller-gen asks `go list` for the packages: its caches are warm, because a round
 that does not count goes first. Without Go only kubexx is measured.
 

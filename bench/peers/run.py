@@ -126,7 +126,7 @@ class Failure(Exception):
 
 
 class Program:
-    """A child process that is told things by lines and answers with lines of JSON. Ends with the `with` block, whatever happens there."""
+    """A child process that reads commands as lines and answers with lines of JSON. Ends with the `with` block in every case."""
 
     def __init__(self, argv: list[str], name: str) -> None:
         self.name = name
@@ -277,7 +277,7 @@ class Bench:
         return sample
 
     def warm(self) -> None:
-        """The server reads a kind into memory when it is first asked for: nobody's time shall count that."""
+        """The server reads a kind into memory when it is first requested: that must not count for either side."""
         side = next(iter(self.programs))
         for variant in VARIANTS[0], VARIANTS[2]:
             say(f"warming up the server: {variant.kind}")
@@ -538,6 +538,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # A plain `kill` ends the children as well.
+    # A plain `kill` also ends the children.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -6,7 +6,7 @@
 // All sides run as processes of their own, one after the other, in turn; medians count. The peers come from scripts/build-peers; without
 // them only our own figures are printed.
 //
-//   add      N threads add keys, nobody takes them: adds a second
+//   add      N threads add keys, none takes them: adds a second
 //   busy     N threads add keys while N others take them: adds a second
 //   cycle    N threads take a key, say Done and add it again: time of Get and Done together
 //   starve   2 threads keep 1,000 keys of priority 0 going round while 100 of priority -100 wait: the longest wait of those
@@ -40,7 +40,7 @@ struct Options {
   double seconds = 15;
   std::string only;
   std::string filter;
-  // Of one side.
+  // Settings of one side.
   std::string mode;
   int threads = 1;
   int keys = 1000;

@@ -49,7 +49,7 @@ struct Options {
   int connections = 4;
   std::string only;
   std::string json;  // where the figures of each round go, for bench/peers/run.py
-  // Of our side.
+  // Settings of our side.
   std::string dir;
   int port = 0;
   bool serve = false;
@@ -142,7 +142,7 @@ class Side {
     request.body = body;
     return transport_->RoundTrip(Context::Background().WithTimeout(std::chrono::minutes(2)), std::move(request));
   }
-  // Of the process, all threads.
+  // CPU time of the process, all threads.
   double CpuSeconds() const {
     const std::string stat = Read(fmt::format("/proc/{}/stat", pid_));
     std::istringstream rest(stat.substr(stat.rfind(')') + 2));

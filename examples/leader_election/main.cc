@@ -1,4 +1,4 @@
-// leader_election: takes part in an election and says who leads. Start it several times.
+// leader_election: takes part in an election and prints the leader. Start it several times.
 //
 //   leader_election --lease-name NAME [--id NAME] [--namespace NAME] [--kubeconfig FILE] ...
 #include <iostream>

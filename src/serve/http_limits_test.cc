@@ -128,7 +128,7 @@ TEST(HttpLimitsTest, DecodedHeadersCount) {
   EXPECT_EQ(server->usage().closed_for_flood, 1U);
 }
 
-// Neither do headers that are never read: in trailers, and if they are no HTTP.
+// Headers that are never read also count: trailers, and those that are no HTTP.
 TEST(HttpLimitsTest, HeadersThatAreDroppedCount) {
   const auto server = Start({.http2 = true, .max_body_bytes = 100});
   const std::string many(200, http2::kLast[0]);

@@ -109,7 +109,7 @@ TEST_P(AutoExposeAttackTest, WhatWasAllowedOnceIsRemoved) {
   EXPECT_TRUE(Get<Service>("snippet"));
 }
 
-// The tenant makes his annotations unreadable, so that nobody touches what he has from better times.
+// The tenant makes his annotations unreadable, so that his earlier objects stay untouched.
 TEST_P(AutoExposeAttackTest, AMalformedAnnotationDoesNotSaveWhatIsNotAllowed) {
   settings_.allowed.ingress_annotations = {"*"};
   settings_.allowed.hosts = {"**"};
@@ -176,7 +176,7 @@ TEST_P(AutoExposeAttackTest, WhileNamespacesCannotBeListedNoHostIsRefused) {
   Start();
   const String uid = Victim("vanity");
   forbidden_ = "/api/v1/namespaces";
-  Start();  // anew
+  Start();  // restart
   EXPECT_TRUE(Told("web", "Warning Failed", "Namespaces cannot be listed"));
   ASSERT_TRUE(Reconciled("web"));
   EXPECT_TRUE(Stands(uid));
@@ -362,7 +362,7 @@ TEST_P(AutoExposeAttackTest, ATypoReleasesNoClaimAlsoAfterARestart) {
   Wake("old", "v." + domain_);
   EXPECT_TRUE(Evil([&] { return Told("old", "Warning HostConflict"); }));
   EXPECT_TRUE(Stands(uid));
-  Start();  // anew
+  Start();  // restart
   ASSERT_TRUE(Evil([&] { return Reconciled("old"); }));
   EXPECT_TRUE(Stands(uid));
   EXPECT_FALSE(Evil([&] { return Get<Ingress>("old"); }));
@@ -381,7 +381,7 @@ TEST_P(AutoExposeAttackTest, ARestartKeepsTheHolder) {
   EXPECT_FALSE(Evil([&] { return Get<Ingress>("old"); }));
 }
 
-// Somebody deletes the victim's Ingress, and an older workload waits for just that.
+// Another client deletes the victim's Ingress, and an older workload waits for just that.
 TEST_P(AutoExposeAttackTest, ADeletedIngressComesBackToItsHolder) {
   OpenPolicy();
   Sleeper("old");
@@ -398,7 +398,7 @@ TEST_P(AutoExposeAttackTest, ADeletedIngressComesBackToItsHolder) {
   EXPECT_TRUE(Evil([&] { return Appears<Ingress>("old"); }));
 }
 
-// The tenant asks for as much as an object has room for. Nobody else waits for it, and it is not an event for each.
+// The tenant asks for as much as an object has room for. No other workload waits for it, and not every port causes an event.
 TEST_P(AutoExposeAttackTest, VeryManyPortsAndKeysCostOthersNothing) {
   Start();
   std::string ports = "[{containerPort: 1}", keys;
@@ -464,7 +464,7 @@ TEST_P(AutoExposeAttackTest, AHandMadeCopyTakesNothing) {
   EXPECT_TRUE(Stands(uid));
 }
 
-// No Ingress by hand, of a class that nobody serves, keeps another namespace from its own hosts.
+// No Ingress made by hand, of a class that no controller serves, blocks another namespace's own hosts.
 TEST_P(AutoExposeAttackTest, AHandMadeIngressHoldsNoHostOfAnothersZone) {
   Ingress hostage = MakeIngress(evil_, "hostage", "web." + victim_ + "." + domain_);
   hostage.spec.ingress_class_name = "no-such-class";

@@ -141,7 +141,7 @@ class AutoExposeChaosTest : public ::testing::TestWithParam<const char*> {
     process_.reset();
   }
 
-  // One change of somebody, which may or may not succeed.
+  // One change by another client, which may or may not succeed.
   bool Meddle(const Context& ctx, std::minstd_rand& random) const {
     const std::string name = NameOf(static_cast<unsigned>(random() % kDeployments));
     const ObjectKey key{kNamespace, String(name)};

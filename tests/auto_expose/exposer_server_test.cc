@@ -61,7 +61,7 @@ TEST_P(AutoExposeServerTest, DeletedChildrenComeBack) {
   EXPECT_TRUE(Appears<Ingress>("web", [&](const Ingress& i) { return i.metadata.uid != ingress; }));
 }
 
-// The watch of children is ahead of that of workloads: for a moment all looks as if somebody had deleted the Service alone.
+// The watch of children is ahead of that of workloads: for a moment the Service looks as if it alone had been deleted.
 TEST_P(AutoExposeServerTest, WhatWasDeletedWithItsWorkloadDoesNotComeBack) {
   Start();
   ASSERT_TRUE(client_->Create(Patient(), MakeDeployment("web")));
@@ -72,7 +72,7 @@ TEST_P(AutoExposeServerTest, WhatWasDeletedWithItsWorkloadDoesNotComeBack) {
   const auto runs = [&] { return manager_->controller("auto-expose-deployments")->status(0).runs; };
   const std::uint64_t before = runs();
   ASSERT_TRUE(client_->Delete<Deployment>(Patient(), Key("web")));
-  (void)client_->Delete<Service>(Patient(), Key("web"));  // where nobody collects garbage, or before it does
+  (void)client_->Delete<Service>(Patient(), Key("web"));  // if there is no garbage collector, or before it runs
   EXPECT_TRUE(Eventually([&] { return runs() > before; }));
   EXPECT_TRUE(Reconciled("web"));
   EXPECT_EQ(requests_->TakeWrites(), 0);

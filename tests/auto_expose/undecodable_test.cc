@@ -32,7 +32,7 @@ class SpoilsObjects : public kube::TransportDecorator {
 
 class AutoExposeUndecodableTest : public AutoExposeServerTest {
  protected:
-  // Starts auto-expose anew, with what is labelled so undecodable.
+  // Restarts auto-expose, with the labelled objects undecodable.
   void StartSpoiled() {
     End();
     wrap_ = [](std::shared_ptr<kube::Transport> next) { return std::make_shared<SpoilsObjects>(std::move(next)); };
@@ -83,7 +83,7 @@ TEST_P(AutoExposeUndecodableTest, AnIngressThatCannotBeDecodedKeepsItsHost) {
   EXPECT_TRUE(Told("web", "Warning HostConflict", "Ingress " + ns_ + "/by-hand"));
   ASSERT_TRUE(Reconciled("web"));
   EXPECT_FALSE(Get<Ingress>("web"));
-  // It keeps nobody from other hosts.
+  // Other hosts are not affected.
   Create(MakeDeployment("other"));
   EXPECT_TRUE(Appears<Ingress>("other"));
 }
@@ -105,7 +105,7 @@ TEST_P(AutoExposeUndecodableTest, AChildThatCannotBeDecodedIsItsWorkloadsClaim) 
   EXPECT_EQ(Get<Ingress>("web")->metadata.uid, uid);
 }
 
-// Whoever can make one such object must not keep the operator from knowing what a change of flags would do.
+// A user that can create one such object must not keep the operator from showing what a change of flags would do.
 TEST_P(AutoExposeUndecodableTest, ADryRunGoesOnWithoutWhatCannotBeDecoded) {
   Start();
   Create(MakeDeployment("spoilt"));

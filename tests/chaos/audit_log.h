@@ -40,9 +40,9 @@ struct AuditLog {
   int broken_lines = 0;              // cut off where the server was killed
 };
 
-// Policy for a server that shall log what is needed here, and nothing else.
+// Policy for a server that logs what is needed here, and nothing else.
 std::string AuditPolicy(std::string_view ns);
-// Of a log's text.
+// Parses the text of a log.
 AuditLog ParseAuditLog(std::string_view text);
 
 // A replica that was stopped and went on.

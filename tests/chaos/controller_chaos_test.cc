@@ -1,7 +1,7 @@
 // Two replicas of a controller that keeps one ConfigMap for each Deployment, on a real control plane. Deployments come, change and go while
 // the leader, kube-apiserver and etcd are killed (-9), and leaders frozen and ended. At the end:
 //   - each Deployment has its ConfigMap, made for its last version: no key was forgotten;
-//   - no ConfigMap belongs to a Deployment that is gone;
+// - no ConfigMap belongs to a Deployment that does not exist any more;
 //   - at no time two replicas wrote (audit_log.h says what that means, and what cannot be promised);
 //   - no replica crashed, hung at its end, grew without bound or kept a processor busy with nothing to do.
 //
@@ -96,7 +96,7 @@ class ControllerChaosTest : public ::testing::Test {
          .service_account_admission = false,
          .apiserver_flags = {"--audit-policy-file=" + Path("policy.json"), "--audit-log-path=" + Path("audit.log"),
                              "--audit-log-maxsize=2000"},
-         // Nobody makes pods here; children whose owner is gone are to go.
+         // Nothing creates pods here; children of a deleted owner must be deleted.
          .controller_manager_flags = {"--controllers=garbage-collector-controller", "--kube-api-qps=300", "--kube-api-burst=500"}});
     if (!started && started.error().kind() == ErrorKind::kConfig) GTEST_SKIP() << started.error().ToString();
     ASSERT_TRUE(started) << started.error().ToString();
@@ -134,7 +134,7 @@ class ControllerChaosTest : public ::testing::Test {
 
   // ---- Faults ----
 
-  // Who leads, as the lease says; any one where that cannot be read.
+  // The leader according to the lease; any replica if the lease cannot be read.
   Replica& Leader(std::minstd_rand& random) const {
     const Result<Lease> lease = client_->Get<Lease>(Context::Background().WithTimeout(seconds(2)), {kNamespace, "chaos"});
     const std::string holder = lease && lease->spec.holder_identity ? lease->spec.holder_identity->str() : "";
@@ -186,7 +186,7 @@ class ControllerChaosTest : public ::testing::Test {
         Leader(random).Terminate(upto(2000));
         break;
       case 8:
-      case 9: {  // the other one takes over meanwhile
+      case 9: {  // the other one acquires the lease meanwhile
         Replica& leader = Leader(random);
         leader.Freeze();
         (void)ctx.SleepFor(kLeaseDuration + kRetryPeriod * 2 + upto(3000));
@@ -356,7 +356,7 @@ TEST_F(ControllerChaosTest, KilledLeadersAndServersLeaveEverythingRight) {
     for (Freeze& freeze : replica->freezes()) freezes.push_back(std::move(freeze));
     losses += replica->losses();
   }
-  // Who ends in good order gives the lease back.
+  // A replica that shuts down gracefully releases the lease.
   const Result<Lease> lease = client_->Get<Lease>(Patient(), {kNamespace, "chaos"});
   ASSERT_TRUE(lease) << lease.error().ToString();
   EXPECT_EQ(lease->spec.holder_identity.value_or(""), "");

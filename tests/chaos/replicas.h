@@ -48,7 +48,7 @@ class Replica {
   Replica(std::string name, ReplicaOptions options, Timeline* timeline);
 
   const std::string& name() const { return name_; }
-  // Of the process that runs or ran last: "a-3".
+  // Identity of the process that runs or ran last: "a-3".
   std::string identity() const;
 
   // Starts it where it does not run and should. To be called again and again.
@@ -62,7 +62,7 @@ class Replica {
   // At the end: SIGTERM, and nothing afterwards.
   void Finish(std::chrono::seconds patience);
 
-  // Ends that nobody caused, and shutdowns that took too long.
+  // Exits that this class did not cause, and shutdowns that took too long.
   std::vector<std::string> mistakes() const;
   std::vector<chaos::Freeze> freezes() const;
   int losses() const;  // of leadership

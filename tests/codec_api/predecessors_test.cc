@@ -1,5 +1,5 @@
-// Decoding a new version of an object with the earlier one at hand: what did not change is shared, what did is decoded, and nobody can
-// tell from the object which it was.
+// Decoding a new version of an object with the earlier one at hand: unchanged parts are shared, changed parts are decoded, and the result
+// shows no difference.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -102,7 +102,7 @@ TEST_F(PredecessorsTest, TakesWhatDidNotChange) {
   EXPECT_EQ(predecessors_.ended, 2);
 }
 
-// The interner alone would share as much of so few objects. This is how one can tell who it was.
+// The interner alone would share as much of so few objects. This shows which of the two did.
 TEST_F(PredecessorsTest, TakesThemFromTheEarlierVersionAndNowhereElse) {
   const Pod pod = Web();
   Remember(Decode(pod));

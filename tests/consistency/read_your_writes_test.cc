@@ -182,7 +182,7 @@ TEST(ReadYourWritesTest, AChildThatWasCreatedIsNeverMissing) {
   EXPECT_GT(outcome.waits, 0);
 }
 
-// The proof that the test above can fail. Nobody waits for the watches here: they can be so late that it shows on any machine.
+// The proof that the test above can fail. Nothing waits for the watches here: they can be so late that it shows on any machine.
 TEST(ReadYourWritesTest, WithoutItChildrenAreMissing) {
   const Outcome outcome = RunMany(500, false, std::chrono::milliseconds(100));
   EXPECT_EQ(outcome.runs, 500);

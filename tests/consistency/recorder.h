@@ -1,4 +1,4 @@
-// Recorder: an event handler that keeps what it was told, and checks that it could be true.
+// Recorder: an event handler that keeps its notifications, and checks that they are consistent.
 #pragma once
 
 #include <chrono>
@@ -68,7 +68,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   bool running_ KUBE_GUARDED_BY(mu_) = false;
   int calls_ KUBE_GUARDED_BY(mu_) = 0;
   View view_ KUBE_GUARDED_BY(mu_);
-  std::map<ObjectKey, std::uint64_t> versions_ KUBE_GUARDED_BY(mu_);  // the newest that was told; also of what is gone
+  std::map<ObjectKey, std::uint64_t> versions_ KUBE_GUARDED_BY(mu_);  // the newest reported; also of deleted objects
   std::vector<std::string> history_ KUBE_GUARDED_BY(mu_);
   std::vector<std::string> mistakes_ KUBE_GUARDED_BY(mu_);
 };

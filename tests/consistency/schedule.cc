@@ -142,7 +142,7 @@ void Schedule::Write() {
   const std::uint64_t what = Draw(100);
   if (what >= 40 && !known_.empty() && Chance(75)) key = *std::next(known_.begin(), static_cast<std::ptrdiff_t>(Draw(known_.size())));
   if (refusing_) {
-    // Nobody can connect; the server itself still can.
+    // No client can connect; the server itself still can.
     Note("create inside the server: " + key.ToString());
     (void)world_.server().Load("{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"namespace\": \"" + key.ns.str() +
                                "\", \"name\": \"" + key.name.str() + "\", \"labels\": {\"color\": \"blue\"}}}");
@@ -176,7 +176,7 @@ void Schedule::Write() {
   known_.insert(key);
 }
 
-// Of requests that the informer sends only.
+// Affects only requests that the informer sends.
 void Schedule::AddFault() {
   static constexpr int kStatuses[] = {429, 429, 500, 503, 504};
   Fault fault{
@@ -330,7 +330,7 @@ void Schedule::MoveTime() {
   world_.clock().Advance(std::chrono::milliseconds(by));
 }
 
-// What everybody may read at any time never goes back.
+// What readers may see at any time never moves backwards.
 void Schedule::LookAtCache() {
   for (const auto& [key, object] : CacheView()) {
     std::uint64_t& newest = seen_[key];
@@ -367,15 +367,15 @@ View Schedule::ServerView() {
   return view;
 }
 
-// Nobody can find out that an event was lost. So the informer is made to list: it is cut off while something happens that the server
-// has forgotten when it comes back.
+// A lost event cannot be detected. So the informer is made to list: it is cut off during a change that the server has forgotten by the time
+// the informer reconnects.
 void Schedule::ForceRelist() {
   Note("force a new list");
   ApiServer& server = world_.server();
   server.Refuse();
   server.CloseConnections();
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  // A connection that lived on would tell what happens below, and the informer, which missed nothing then, would have no need to list.
+  // A connection that survived would deliver the change below, and the informer, which missed nothing then, would have no need to list.
   while (server.connections() > 0) {
     if (std::chrono::steady_clock::now() > until) {
       Problem("the server does not close its connections");

@@ -1,8 +1,8 @@
 // World and Schedule: one embedded server in virtual time, and a random life of an informer on it.
 //
-// A schedule is made from its seed alone: which objects are created, changed and deleted, which faults the server has, when handlers come
-// and go, how time moves. What stays open is how the threads run meanwhile, as in real life. At its end the faults are gone and time
-// moves until the informer has caught up; then cache, server and all handlers have to agree.
+// A schedule is made from its seed alone: which objects are created, changed and deleted, which faults the server has, when handlers are
+// added and removed, how time advances. Only the order in which threads run is left open, as in production. At the end the faults stop and
+// time advances until the informer has caught up; then cache, server and all handlers have to agree.
 #pragma once
 
 #include <cstdint>
@@ -101,7 +101,7 @@ class Schedule {
   bool indexed_ = false;
   int writes_ = 0;
   bool refusing_ = false;
-  bool lossy_ = false;   // events were lost or late: nobody can know but by a new list
+  bool lossy_ = false;   // events were lost or late: only a new list shows that
   bool ordered_ = true;  // no event came late
   std::vector<std::string> trace_;
   std::string problems_;

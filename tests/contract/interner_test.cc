@@ -90,7 +90,7 @@ TEST_P(InternerTest, NearlyEqualRawJsonIsKeptAsADifference) {
     EXPECT_LE(whole, 4U);
     EXPECT_LT(bytes, 400U * 100);
   }
-  // Those that nobody uses go, also those that others differed from.
+  // Unused entries are deleted, also those that others differed from.
   pods.clear();
   interner.Sweep();
   EXPECT_EQ(interner.stats().entries, 0U);

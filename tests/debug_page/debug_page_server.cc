@@ -1,11 +1,11 @@
-// A manager with a debug page, for debug_page_test.py. Told by lines on stdin what shall happen; answers each with "ok", or with what it
-// was asked for. Ends when stdin does.
+// A manager with a debug page, for debug_page_test.py. Reads commands as lines from stdin; answers each with "ok", or with the requested
+// value. Ends when stdin does.
 //
 //   start PORT [hooks]     runs the manager; 0: a free port; hooks: with a webhook. Answers "port N"
 //   stop                   ends it
 //   create NAME            a ConfigMap NAME in namespace default
 //   queue NAME SOURCE      the key default/NAME, from outside
-//   fill N                 N keys that nobody works on
+//   fill N                 N keys that no worker takes
 //   let-go                 reconcilers that block go on
 //   refuse-secrets         no Secret can be read any more, and the one of the webhooks' CA is deleted; the server's message tries to be
 //   HTML allow-secrets          they can

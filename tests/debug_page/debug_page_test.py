@@ -33,7 +33,7 @@ def find_chromium():
 
 
 class Chromium:
-    """A headless browser with one page. Ended by its process group's id; it ends by itself as well when its pipes do."""
+    """A headless browser with one page. Ended by its process group's id; it also ends by itself when its pipes do."""
 
     def __init__(self, path, folder):
         to_child, to_us = os.pipe(), os.pipe()
@@ -141,7 +141,7 @@ class Chromium:
 
 
 class Server:
-    """debug_page_server, told what shall happen."""
+    """debug_page_server and its commands."""
 
     def __init__(self, path):
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -196,7 +196,7 @@ class DebugPageTest(unittest.TestCase):
         self.server.tell("queue first a timer")
         self.open()
         page = self.browser
-        page.ask("window.same = true")  # gone if the page is loaded anew
+        page.ask("window.same = true")  # gone if the page is reloaded
         self.assertEqual(page.ask(cell("default/first", "State")), "queued")
         self.assertEqual(page.ask(cell("default/first", "Causes")), "a timer default/first external")
         self.assertEqual(page.ask(cell("default/first", "Next run")), "now")
@@ -233,7 +233,7 @@ class DebugPageTest(unittest.TestCase):
         self.assertIsNone(page.ask("window.hostile"))
         self.assertEqual(page.ask("Array.from(document.getElementById('controller').options).map((o) => o.text)"), ["all", "maps", "idle <b>"])
         self.assertEqual(page.console, [])
-        # Even where somebody manages to insert markup, the policy does not let it run, nor load anything.
+        # Even if an attacker manages to insert markup, the policy does not let it run, nor load anything.
         page.ask("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hostile=5\">')")
         page.ask("document.body.appendChild(document.createElement('script')).textContent = 'window.hostile = 6'")
         page.wait("new Promise((done) => setTimeout(() => done(true), 100))")

@@ -88,7 +88,7 @@ class Chart:
         return run(self.helm, "template", "auto-expose", self.folder, "--namespace", "ops", "--values", path, "--kube-version", "1.26", env=self.env)
 
     def notes(self, server, *flags):
-        """What is told to a person. It takes a server, even for trying."""
+        """The notes for the user. They take a server, even for a dry run."""
         done = run(self.helm, "install", "auto-expose", self.folder, "--namespace", "ops", "--dry-run=server", *flags, env=server.env)
         return done.stdout.partition("NOTES:\n")[2] or done.stderr
 

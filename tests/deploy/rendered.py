@@ -68,7 +68,7 @@ class Report:
 
 
 def quiet_environment(work):
-    """Nothing of the person who runs the tests: no kubeconfig, no repositories."""
+    """An environment without the user's settings: no kubeconfig, no repositories."""
     keep = {name: os.environ[name] for name in ("PATH", "KUBEXX_CACHE", "XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
     return {**keep, "HOME": work, "KUBECACHEDIR": os.path.join(work, "cache")}
 

@@ -63,7 +63,7 @@ def read_proc(entry, name):
 
 
 def left_behind(text):
-    """Of a walk (scripts/walk.py) that printed `text`: its folder if it is still there, and processes whose command line or environment names it."""
+    """What a walk (scripts/walk.py) that printed `text` left: its folder, if it exists, and processes whose command line or environment names it."""
     folder = re.search(r"[^\s=]+/kubexx-(demo|seeds)-\w+", text)
     if not folder:
         return ["the walk named no folder"]

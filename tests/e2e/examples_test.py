@@ -175,7 +175,7 @@ def deployment_logger(run, work):
 
 
 def leader_election(run, work):
-    """Two replicas: the second leads as soon as the first was told to end, and again after it was killed."""
+    """Two replicas: the second leads as soon as the first shuts down, and again after it was killed."""
     flags = ["--lease-name", "example", "--lease-duration", "12s", "--renew-deadline", "10s", "--retry-period", "100ms"]
     with Background(run.program("leader_election", *flags, "--id", "one"), os.path.join(work, "one.log")) as one:
         run.check("leader_election leads", bool(one.wait_text("(?m)^leading$")), one.text())

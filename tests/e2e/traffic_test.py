@@ -77,7 +77,7 @@ class Relay:
 
 
 def only(requests, path):
-    """The requests below `path`: kubectl asks for discovery and OpenAPI as well."""
+    """The requests below `path`: kubectl also asks for discovery and OpenAPI."""
     return [r for r in requests if r[1].startswith(path)]
 
 

@@ -1,4 +1,4 @@
-// Any body of a conversion call is answered, also with any annotation in its objects: metadata stays, and what is converted comes back.
+// Any body of a conversion call is answered, also with any annotation in its objects: metadata stays, and a round trip changes nothing.
 #include "kube/api/apiextensions/v1.h"
 #include "kube/base/context.h"
 #include "kube/base/log.h"

@@ -1,4 +1,4 @@
-// FieldsV1 of any form is read or refused, and what is read comes back the same.
+// FieldsV1 of any form is read or refused, and what is read is written unchanged.
 #include "apiserver/field_set.h"
 #include "kube/codec/json.h"
 #include "require.h"

@@ -1,5 +1,5 @@
 // Bytes of a client to a session of HTTP/1.1 or HTTP/2, in pieces. Nothing may crash or hang, every exchange is closed exactly once, what
-// the session holds stays within bounds, and all of it is given back.
+// the session holds stays within bounds, and all of it is released.
 //
 // The first byte: 1 for HTTP/2 (its preface is added), 3 for HTTP/2 with the small limits of a metrics port. The second: the size of the
 // pieces.
@@ -121,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Pump(session, *changes);
   session->ReceiveEnd();
   Pump(session, *changes);
-  // As a connection does: from here on nobody is woken, and exchanges that are still held do not hold themselves.
+  // As a connection does: from here on no callback runs, and exchanges that are still held do not hold themselves.
   changes->connected = false;
   changes->changed.clear();
   session->Close();

@@ -44,7 +44,7 @@ void Typed(std::string_view text, kube::Interner& interner) {
   Require(again.ok() && *again == *object, "what was written reads the same");
 }
 
-// Lists and maps inside of each other: copies, comparisons and patches as well.
+// Lists and maps inside of each other: also copies, comparisons and patches.
 void Nested(std::string_view text, const std::string& other_text) {
   using kube::testing::Shapes;
   const auto object = kube::FromJson<Shapes>(text);

@@ -8,7 +8,7 @@
 
 namespace {
 
-// Lists of plain values that merge are sets; a document with doubles there is not what comes back.
+// Lists of plain values that merge are sets; a document with doubles there is changed by a round trip.
 bool HasDoubles(const kube::Value& value) {
   for (const auto& [key, member] : value.object()) {
     if (HasDoubles(member)) return true;

@@ -1,4 +1,4 @@
-// How many [] and {} come back when an object is read into a struct and written again (docs/object-model.md#what-is-absent).
+// How many [] and {} survive when an object is read into a struct and written again (docs/object-model.md#what-is-absent).
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,9 @@
 //
 //   crd_samples CRD.yaml ... -- SAMPLE.yaml ...
 //
-// Prints one line for each object of these kinds that comes back changed, how many there were, and how many of their [] and {} come back.
-// Exit code 1 if any did. Objects that change because their definition does not allow them (a required field is missing) are named and not
-// counted. Null is the same as nothing.
+// Prints one line for each object of these kinds that a round trip changes, how many there were, and how many of their [] and {} survive.
+// Exit code 1 if any changed. Objects that change because their definition does not allow them (a required field is missing) are named but
+// not counted. Null is the same as nothing.
 #include <algorithm>
 #include <cstdio>
 #include <deque>

@@ -1,4 +1,4 @@
-// Tables that `kubexx generate` writes, compiled: objects of the kinds in testdata go through JSON and come back.
+// Tables that `kubexx generate` writes, compiled: objects of the kinds in testdata survive a round trip through JSON.
 #include <gtest/gtest.h>
 
 #include "cron/types.h"

@@ -1,5 +1,5 @@
-// Random objects of the kinds in testdata, typed through their generated tables, on the embedded server and on real ones: valid objects
-// come back as they were sent, with the defaults. Invalid ones are refused by the server and by CrdValidator, with the same messages and
+// Random objects of the kinds in testdata, typed through their generated tables, on the embedded server and on real ones: valid objects are
+// returned as they were sent, with the defaults. Invalid ones are refused by the server and by CrdValidator, with the same messages and
 // field paths.
 //
 // KUBEXX_TEST_SEED=N repeats a run, KUBEXX_OBJECTS_PER_KIND=N says how many.

@@ -18,9 +18,9 @@ namespace kube::generate {
 
 using Random = std::mt19937_64;
 
-// A valid object without apiVersion, kind and metadata. `schema` is the openAPIV3Schema of its version. Values at a bound are likely. Of
-// CEL rules, only those of the OneOf markers are satisfied. `type`: the table of the kind's struct. Its fields then have values that come
-// back unchanged from a decoding and encoding, if they are not empty. Null: any value that the schema allows.
+// A valid object without apiVersion, kind and metadata. `schema` is the openAPIV3Schema of its version. Values at a bound are likely. It
+// satisfies the CEL rules of the OneOf markers, and no others. `type`: the table of the kind's struct. Its fields then have values that
+// decoding and encoding do not change, if they are not empty. Null: any value that the schema allows.
 Value RandomResource(const Value& schema, const TypeInfo* type, Random& random);
 
 // What BreakResource breaks.
@@ -64,8 +64,8 @@ std::vector<BrokenResource> BreakResource(const Value& schema, const Value& obje
 // a default that is empty may be absent, because a plain field does not show it.
 std::string DifferenceBeyondDefaults(const Value& schema, const Value& sent, const Value& read);
 
-// Empty if `decoded` holds all that `given` has, otherwise what is missing. Empty values count as absent: a plain field cannot tell them
-// apart.
+// Empty if `decoded` holds all that `given` has, otherwise what is missing. Empty values count as absent: a plain field does not
+// distinguish them.
 std::string LostBy(const Value& given, const Value& decoded);
 
 }  // namespace kube::generate

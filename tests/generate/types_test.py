@@ -12,7 +12,7 @@ the modules, the test is skipped (exit code 77).
 
 Values are compared, descriptions included. Left out are the annotation with controller-gen's version, conversion, which no marker says, and
 upstream's text: descriptions of apiVersion, kind and metadata, and with structs of kubexx those below them. (With --builtins never every
-description has to come back.)
+description has to survive.)
 """
 
 import concurrent.futures
@@ -55,7 +55,7 @@ PROJECTS = {
         ["core/config/crd/bases/cluster.x-k8s.io_machinesets.yaml"],
     ),
 }
-# How much of all definitions has to convert, and to come back equal.
+# The share of all definitions that has to convert, and to be equal afterwards.
 LEAST_CONVERTED, LEAST_EQUAL = 0.98, 0.95
 
 

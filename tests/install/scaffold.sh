@@ -1,6 +1,6 @@
 # docs/scaffolding.md with an installation at $prefix, sourced by `run`: from an empty folder to an object with a status, then all that
 # `kubexx create` makes.
-# Not what the make that runs the tests was told about its own build.
+# Drops the settings of the make that runs the tests.
 unset MAKEFLAGS MFLAGS MAKELEVEL BUILD KUBECTL ENGINE CLUSTER
 scaffold_source=$work/guestbook
 kubexx() { "$prefix/bin/kubexx" "$@" --project-dir "$scaffold_source"; }

@@ -1,6 +1,6 @@
-// Attacks on the ports of a manager that anyone in the cluster can reach. The attackers are a process of their own; while they are at it,
-// the server's own gauges stay within their bounds, and a scrape with a good token is answered. How much memory the process has and how
-// long the scrape takes is a matter of bench/ports.
+// Attacks on the ports of a manager that any client in the cluster can reach. The attackers are a separate process; during the attack, the
+// server's own gauges stay within their bounds, and a scrape with a good token is answered. bench/ports measures the memory of the process
+// and the duration of a scrape.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST_P(PortsAttackTest, BoundsHoldAndTheScrapeIsAnswered) {
   const std::shared_ptr<Transport> scraper = Scraper(manager.metrics_port());
   ASSERT_THAT(AskServer(scraper, "GET", "/metrics", token), StartsWith("200 "));
   const serve::HttpLimits limits = Options().server_limits;
-  // Of the attackers and the scraper. An answer, and a read, may come on top.
+  // Connections of the attackers and the scraper. An answer, and a read, may be added.
   const std::size_t peers = static_cast<std::size_t>(GetParam().peers) + (GetParam().from == "127.0.0.1" ? 0 : 1);
   const double most_bytes = static_cast<double>(std::min(limits.max_bytes, limits.max_bytes_per_peer * peers)) + 512 * 1024;
 
@@ -93,7 +93,7 @@ TEST_P(PortsAttackTest, BoundsHoldAndTheScrapeIsAnswered) {
     EXPECT_NE(Answered([&] { return AskServer(Scraper(manager.metrics_port()), "GET", "/metrics", late); }), "");
   }
   for (const Helper& attacker : attackers) attacker.process->Signal(SIGKILL);
-  // All of it is given back.
+  // All of it is released.
   EXPECT_TRUE(Eventually([&] {
     const std::string after = AskServer(scraper, "GET", "/metrics", token);
     return ValueOf(after, "kubexx_http_server_connections{server=\"metrics\"}") <= 4 &&

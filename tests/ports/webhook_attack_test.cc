@@ -95,7 +95,7 @@ TEST_P(WebhookAttackTest, BoundsHoldAndReviewsAreAnswered) {
     EXPECT_TRUE(Eventually([&] { return ValueOf(manager.metrics()->Render(), series) >= 1; })) << series << ": the limit was not reached";
   }
   attacker.process->Signal(SIGKILL);
-  // All of it is given back.
+  // All of it is released.
   EXPECT_TRUE(Eventually([&] {
     return Gauge(manager, "kubexx_http_server_connections") <= 4 && Gauge(manager, "kubexx_http_server_bytes_held") < 1 << 20;
   })) << Gauge(manager, "kubexx_http_server_connections")

@@ -56,7 +56,7 @@ def fetch():
 
 
 def holds(condition, project):
-    """Of an `if`: [ $project == "x" ], [[ $project =~ x ]], joined by ||."""
+    """Evaluates the condition of an `if`: [ $project == "x" ], [[ $project =~ x ]], joined by ||."""
     for part in condition.split("||"):
         match = re.fullmatch(r"\s*\[{1,2} \$project (==|=~) \"?([\w-]+)\"? \]{1,2}\s*", part)
         if not match:

@@ -40,7 +40,7 @@ class Project:
 
     def make(self, *targets, env=None):
         command = ["make", "-C", self.folder, f"CMAKE_FLAGS={self.cmake_flags}", *targets]
-        # Not what the make that runs the tests was told about its own build.
+        # Without the settings of the make that runs the tests.
         outer = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD", "KUBECTL", "ENGINE", "CLUSTER")}
         done = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False, env={**outer, **(env or {})})
         if done.returncode != 0:

@@ -57,7 +57,7 @@ std::size_t Entries(const char* folder) {
   return count;
 }
 
-// Of the program, server and all. Resident memory means little under the sanitizers, which keep what was freed.
+// Live memory of the program, server included. Resident memory means little under the sanitizers, which keep what was freed.
 std::size_t LiveBytes() {
 #if defined(KUBEXX_SANITIZED)
   return __sanitizer_get_current_allocated_bytes();
@@ -190,7 +190,7 @@ class InformerSoak {
     }
   }
 
-  // Nothing is written and everybody has caught up.
+  // Waits until nothing is written and all handlers have caught up.
   void Settle(const SharedInformer<ConfigMap>& typed, const SharedInformer<DynamicObject>& dynamic, const View& view) {
     paused_ = true;
     server_->ClearFaults();

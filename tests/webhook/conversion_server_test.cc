@@ -277,7 +277,7 @@ TEST_F(ConversionServerTest, PatchesAndApplyInTheOtherVersionKeepTheRest) {
     expected.spec.mtu = 9000;
     expected.spec.rules.push_back({.name = "c", .port = 3});
     EXPECT_EQ(now.spec, expected.spec);
-    // Applied again without the rule, then in v2 by somebody else.
+    // Applied again without the rule, then in v2 by another field manager.
     ASSERT_TRUE(client().Apply(Soon(), Object<v1::Network>(name, R"({"mtu":9000})"), {.field_manager = "one"}).ok());
     expected.spec.rules.erase(2);
     EXPECT_EQ(Get<v2::Network>(name).spec, expected.spec);

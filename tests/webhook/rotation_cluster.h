@@ -42,7 +42,7 @@ class RotationCluster : public ::testing::TestWithParam<const char*> {
   void PutCa(const WebhookCertificateTimes& times, std::chrono::nanoseconds age) const;
   Result<internal::CaState> Ca() const;
   Result<void> DeleteSecret() const;
-  // What API servers are told to trust.
+  // The CA bundle that API servers trust.
   std::string Bundle() const;
 
   // ---- What is sent ----

@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 
 // As short as a kubelet's are long: a test has a second for what takes a cluster a minute.
 constexpr milliseconds kTendPeriod(10), kProbePeriod(50);
-// A Service goes on sending connections to a pod that is told to end; for less than the three seconds that the port answers.
+// A Service continues to send connections to a terminating pod; for less than the three seconds that the port answers.
 constexpr milliseconds kServiceDelay(500);
 constexpr std::chrono::seconds kProbeTimeout(10), kEndPatience(120);
 

@@ -1,5 +1,5 @@
-// The replicas of rotation_test as processes, and what a kubelet and a Service do for them: who ends is started again, and the proxy sends
-// connections to those that are ready.
+// The replicas of rotation_test as processes, and what a kubelet and a Service do for them: a replica that ends is restarted, and the proxy
+// sends connections to those that are ready.
 #pragma once
 
 #include <chrono>
@@ -41,9 +41,9 @@ class Replicas {
 
   struct Tally {
     int terminated = 0, killed = 0;
-    // Of the connections of replicas that ended in this way: see TcpProxy::Backend.
+    // Connections of replicas that ended in this way: see TcpProxy::Backend.
     int cut_by_term = 0, cut_by_kill = 0, perhaps_cut_by_kill = 0;
-    std::vector<std::string> mistakes{};  // ends that nobody caused
+    std::vector<std::string> mistakes{};  // exits that the test did not cause
   };
   Tally tally() const;
   // The end of their logs.

@@ -88,7 +88,7 @@ int Reset(const Flags& flags) {
   const Client client = MakeClient(flags);
   MakeKind(client, flags);
   const Context ctx = Minutes(5);
-  // Nobody collects garbage here: children are deleted as well. Of other namespaces nothing is touched.
+  // There is no garbage collector here, so children are also deleted. Other namespaces are not touched.
   if (Result<void> r = client.DeleteCollection<Widget>(ctx, {.ns = kNamespace}); !r) Fail(r.error().ToString());
   if (Result<void> r = client.DeleteCollection<ConfigMap>(ctx, {.ns = kNamespace}); !r) Fail(r.error().ToString());
   WaitUntil("the objects of the run before do not go", [&] {

@@ -1,4 +1,4 @@
-// Server-side apply: who owns what, conflicts, force, and how ownership moves.
+// Server-side apply: ownership of fields, conflicts, force, and how ownership moves.
 #include "contract.h"
 #include "texts.h"
 
@@ -131,7 +131,7 @@ TEST_P(ApplyContract, ThreeManagersShareAnObject) {
   EXPECT_CODE(Apply(kA, "two", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '1', c: '2'}}"), 200);
   EXPECT_CODE(Patch(kA + "?fieldManager=three", "merge", R"({"data":{"d":"3"},"metadata":{"annotations":{"x":"y"}}})"), 200);
   Answer last = Apply(kA, "one", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {app: web}}, data: {a: '9'}}");
-  // One gave up b, which is two's as well: it stays.
+  // The first manager released b, which the second one also owns: it stays.
   EXPECT_BODY(last, 200, R"(
 apiVersion: v1
 data:

@@ -1,4 +1,4 @@
-// Who is asking: tokens, client certificates, nobody.
+// Authentication: tokens, client certificates, anonymous requests.
 #include "contract.h"
 #include "kube/base/context.h"
 #include "texts.h"

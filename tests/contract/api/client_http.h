@@ -1,4 +1,4 @@
-// The requests of the contract suite, sent through kube::Client: every case tests the client's way to the server as well.
+// The requests of the contract suite, sent through kube::Client: every case also tests the client's path to the server.
 #pragma once
 
 #include <chrono>

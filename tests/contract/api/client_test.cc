@@ -287,7 +287,7 @@ TEST_P(ClientContract, WatchesInProtobufJsonDynamicAndMetadata) {
 TEST_P(ClientContract, AWatchFromTooLongAgoIsTold) {
   const Client client = ClientOf(server());
   const Context ctx = Soon();
-  // Of a kind that came to the server later than version 1, so that a real one cannot have that in memory either.
+  // A kind that was added to the server later than version 1, so that a real one cannot have that in memory either.
   const Gvr widgets{String(Expand("{w}.example.com")), "v1", "widgets"};
   ASSERT_TRUE(server().compact());
   Result<Watcher<DynamicObject>> watcher = client.Resource(widgets).Watch(ctx, {.ns = ns(), .resource_version = "1"});
@@ -488,7 +488,7 @@ std::string TokenOf(const Client& client, const std::string& ns, const std::stri
 std::string WhoAmI(const Client& client, bool old) {
   using authentication::v1::SelfSubjectReview;
   if (old) {
-    // Before 1.28 there is no v1 of the review; a refusal names the user as well.
+    // Before 1.28 there is no v1 of the review; a refusal also names the user.
     const Result<Secret> secret = client.Get<Secret>(Soon(), {"kube-system", "nothing"});
     if (secret) return "allowed";
     const std::string& text = secret.error().message();

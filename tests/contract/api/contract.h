@@ -42,7 +42,7 @@ struct ContractServer {
   ServerKind kind = ServerKind::kEmbedded;
   std::string url;
   HttpIdentity admin;
-  bool lifecycle = true;  // whether somebody collects garbage and ends namespaces
+  bool lifecycle = true;  // whether garbage collection and namespace deletion work
   std::function<Result<HttpIdentity>(const std::string& user, const std::vector<std::string>& groups)> user;  // by client certificate
   std::function<Result<void>()> compact;                                                                      // forget old versions
   std::function<std::string()> logs;
@@ -63,7 +63,7 @@ struct Answer {
   int code = 0;  // 0: no answer came
   Value body;    // null where it is not JSON
   HttpAnswer raw;
-  // Of the object: metadata.resourceVersion and such.
+  // Fields of the object: metadata.resourceVersion and such.
   std::string rv() const { return body["metadata"]["resourceVersion"].string_value().str(); }
   std::string uid() const { return body["metadata"]["uid"].string_value().str(); }
   std::string Header(std::string_view name) const { return raw.Header(name); }

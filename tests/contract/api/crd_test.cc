@@ -704,7 +704,7 @@ TEST_P(CrdContract, SchemaMayChange) {
     if (made.body["spec"]["b"] == Value("new")) break;
     ASSERT_TRUE(ctx.SleepFor(std::chrono::milliseconds(50)));
   }
-  // And for objects that were there before.
+  // And for objects that existed before.
   EXPECT_EQ(Get(Own(kWidgets) + "/a0").body["spec"]["b"], Value("new"));
 }
 

@@ -1,4 +1,4 @@
-// dryRun and fieldValidation: what a request would do, and what in it nobody knows.
+// dryRun and fieldValidation: what a request would do, and its unknown fields.
 #include "contract.h"
 #include "texts.h"
 

@@ -1,4 +1,4 @@
-// Watching: events, bookmarks, initial events, selectors, the past that is gone.
+// Watching: events, bookmarks, initial events, selectors, expired versions.
 #include <set>
 
 #include "contract.h"
@@ -89,7 +89,7 @@ TEST_P(WatchContract, WithoutAVersionStartsWithWhatIsThere) {
     Value second = watch->Next();
     EXPECT_EQ(first["type"], Value("ADDED"));
     EXPECT_EQ(second["type"], Value("ADDED"));
-    // In any order: nobody promises one, and 1.26 has none.
+    // In any order: the API does not define one, and 1.26 has none.
     const std::set<std::string> names = {first["object"]["metadata"]["name"].string_value().str(),
                                          second["object"]["metadata"]["name"].string_value().str()};
     EXPECT_EQ(names, (std::set<std::string>{"a", "b"}));
@@ -289,7 +289,7 @@ TEST_P(WatchContract, OldFormOfThePathWorks) {
 }
 
 TEST_P(WatchContract, VersionThatIsGoneIsAnErrorEvent) {
-  // Of a kind that came to the server later than version 1, so that a real one cannot have that in memory either.
+  // A kind that was added to the server later than version 1, so that a real one cannot have that in memory either.
   Expand(kWidgets);
   ASSERT_TRUE(server().compact());
   auto watch = Watch(std::string(kWidgets) + "?watch=1&resourceVersion=1");

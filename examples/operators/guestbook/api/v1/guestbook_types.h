@@ -14,7 +14,7 @@ struct GuestbookSpec {
   // +kubebuilder:validation:MinLength=1
   // +kubebuilder:validation:MaxLength=64
   kube::String title{};
-  // Who looks after the book. The defaulting webhook fills it in.
+  // Keeper of the book. The defaulting webhook fills it in.
   // +kubebuilder:validation:MaxLength=63
   kube::String keeper{};
   // How many entries the book has room for; unlimited if absent.
