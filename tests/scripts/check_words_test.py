@@ -63,8 +63,8 @@ class CheckWordsTest(unittest.TestCase):
     def test_which_words_of_sources_are_checked(self):
         text = "// It is\n// gone.\nint who_reads;\nchar a[] = \"tells\";\n"
         comment, string = (1, "is gone"), (4, "tells")
-        for path, found in (("include/kube/a.h", [comment, string]), ("apps/a.cc", [comment, string]), ("apps/a_test.cc", [comment]), ("src/a/b.cc", [string]),
-                            ("src/a/b_test.cc", []), ("src/a/b_test_util.h", []), ("tests/a.cc", [])):
+        for path, found in (("include/kube/a.h", [comment, string]), ("apps/a.cc", [comment, string]), ("examples/a/main.cc", [comment, string]),
+                            ("src/a/b.cc", [comment, string]), ("src/a/b_test.cc", [comment]), ("src/a/b_test_util.h", [comment]), ("tests/a.cc", [])):
             with self.subTest(path):
                 self.assertEqual(self.phrases(text, path), found)
 
