@@ -308,7 +308,7 @@ TEST_F(AutoExposeClaims, NobodyHoldsWhatTheOperatorGaveToAnotherNamespace) {
   EXPECT_FALSE(given.blocker);
   EXPECT_TRUE(given.contested);
   EXPECT_EQ(Take(Who("bank", "other"), {"other.org", "/"}), "Ingress evil/wild");
-  // A pattern for many hosts outdoes wildcards, and not those who have just that host.
+  // A pattern for many hosts outdoes wildcards, and not those that have just that host.
   HandMade("bank", "site", {"site.org", "/"});
   EXPECT_EQ(Take(Who("shop", "new"), {"new.org", "/", false, Given::kByPattern}), "");
   EXPECT_EQ(Take(Who("shop", "site"), {"site.org", "/", false, Given::kByPattern}), "Ingress bank/site");
@@ -319,7 +319,7 @@ TEST_F(AutoExposeClaims, NobodyHoldsWhatTheOperatorGaveToAnotherNamespace) {
   EXPECT_EQ(Take(Who("shop", "own-too"), {"own.shop.example.com", "/", true, Given::kByName}), "Ingress shop/own");
 }
 
-// ---- who is woken
+// ---- which workloads are woken
 
 Workload WorkloadAt(const char* host, std::int64_t generation) {
   kube::apps::v1::Deployment deployment;

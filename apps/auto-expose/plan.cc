@@ -34,7 +34,7 @@ class Annotations {
     const String* found = Find(name);
     return found != nullptr ? found->str() : otherwise;
   }
-  // One of `allowed`, or `otherwise` where the annotation is not there.
+  // One of `allowed`, or `otherwise` if there is no annotation.
   std::string OneOf(std::string_view name, std::initializer_list<std::string_view> allowed, const std::string& otherwise) {
     const String* found = Find(name);
     if (found == nullptr) return otherwise;

@@ -42,7 +42,7 @@ const DeclaredPort* FindByName(const std::vector<DeclaredPort>& declared, std::s
   return found != declared.end() ? &*found : nullptr;
 }
 
-// Names are wanted where there are several ports, and have to differ.
+// Names are required if there are several ports, and have to differ.
 void NamePorts(kube::List<ServicePort>& ports) {
   if (ports.size() == 1 && ports[0].name.empty()) return;
   std::set<std::string> taken;

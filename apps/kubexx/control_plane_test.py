@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `kubexx control-plane` as a person would: start, use, Ctrl-C; and kills it the hard way. Exit code 77 where there are no programs."""
+"""Runs `kubexx control-plane` as a person would: start, use, Ctrl-C; and kills it the hard way. Exit code 77 if there are no programs."""
 
 import os
 import re
@@ -51,7 +51,7 @@ class Plane:
         self.process = subprocess.Popen([program, "control-plane", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def wait_ready(self):
-        """The lines that it prints when it is ready, or None where it ended before."""
+        """The lines that it prints when it is ready, or None if it ended before."""
         lines = []
         for line in self.process.stdout:
             lines.append(line.rstrip("\n"))

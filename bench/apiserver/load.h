@@ -1,4 +1,4 @@
-// Load: many HTTP requests at a time from one thread, over HTTP/2 where the server speaks it. For benchmarks.
+// Load: many HTTP requests at a time from one thread, over HTTP/2 if the server supports it. For benchmarks.
 #pragma once
 
 #include <cstddef>

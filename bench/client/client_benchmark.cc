@@ -167,7 +167,7 @@ struct Case {
   int concurrency;
   int count;
   bool json;
-  bool peer_without_gzip;  // client-go asks for compressed answers unless told not to, kubexx only where told to
+  bool peer_without_gzip;  // client-go asks for compressed answers unless told not to, kubexx only if told to
   double target;           // the ratio that we want to stay below
 };
 

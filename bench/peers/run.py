@@ -59,7 +59,7 @@ class Row:
     scale: float = 1.0
     more_is_better: bool = False
     wanted: float = 0.0  # client-go / kubexx at least
-    peers: str = ""  # the variant that counts for the others, where it is another one
+    peers: str = ""  # the variant that counts for the others, if it is another one
 
 
 MB = 1 / 1e6
@@ -338,7 +338,7 @@ class Bench:
 
 
 def read_times(path: Path) -> dict[int, int]:
-    """Lines of a version and a time; where a version comes twice, its first time counts."""
+    """Lines of a version and a time; if a version comes twice, its first time counts."""
     times: dict[int, int] = {}
     for line in path.read_text().splitlines():
         version, when = line.split()

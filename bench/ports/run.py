@@ -5,7 +5,7 @@
 
 auto-expose, with --enable-http2, and the embedded API server are processes of their own, on loopback; each attack gets a new
 auto-expose. Attackers have eight addresses from 127.0.0.2 on, so that the limits of all peers together are reached; the scraper has
-127.0.0.1. Fails where the memory exceeds 64 MB, or more than one scrape in ten is not answered.
+127.0.0.1. Fails if the memory exceeds 64 MB, or more than one scrape in ten is not answered.
 """
 
 import argparse
@@ -61,7 +61,7 @@ class Child:
 
 
 def scrape(port, token):
-    """Seconds, or None where it was not answered with 200."""
+    """Seconds, or None if it was not answered with 200."""
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     request = urllib.request.Request(f"https://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {token}"})

@@ -1,4 +1,4 @@
-// Each Deployment says who created it, and its images have a tag.
+// Each Deployment names its creator, and its images have a tag.
 #pragma once
 
 #include "kube/webhook/webhook_spec.h"

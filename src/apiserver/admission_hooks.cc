@@ -161,7 +161,7 @@ std::string WithoutHead(const std::string& message) {
   return colon == std::string::npos ? message : message.substr(colon + 2);
 }
 
-// The object as the patch leaves it, with its defaults. Errors: 500; nothing where there is nothing to change. A failure to be handled by
+// The object as the patch leaves it, with its defaults. Errors: 500; nothing if there is nothing to change. A failure to be handled by
 // the failure policy goes to `failure`.
 Result<std::optional<Value>> Patched(const Hook& hook, const AdmissionAnswer& answer, const ServedResource& as, bool whole,
                                      const Value& object, std::string& failure) {

@@ -38,7 +38,7 @@ kind: Cart
 metadata: {name: a}
 )";
 
-// Who the server takes the client for: "name group group".
+// The user that the server sees: "name group group".
 std::string WhoAmI(Client& client) {
   CurlAnswer answer = client.Do("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
                                 R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})");

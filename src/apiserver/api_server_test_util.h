@@ -69,7 +69,7 @@ class Stream {
   Stream(const ApiServer& server, const std::string& path, const std::string& headers = "") : client_(server.port()) {
     client_.Send("GET " + path + " HTTP/1.1\r\nhost: x\r\nauthorization: Bearer " + server.admin_token() + "\r\n" + headers + "\r\n");
   }
-  // Status line and headers; empty where the connection ends before.
+  // Status line and headers; empty if the connection ends before.
   const std::string& Head() {
     if (head_.empty()) head_ = client_.ReadUntil("\r\n\r\n");
     return head_;

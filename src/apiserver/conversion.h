@@ -27,7 +27,7 @@ struct CustomConversion {
   std::vector<std::string> review_versions;
   std::map<std::string, std::shared_ptr<const StructuralSchema>, std::less<>> schemas;  // of all versions, by apiVersion
 
-  // Null where the definition names no webhook.
+  // Null if the definition names no webhook.
   static std::shared_ptr<const CustomConversion> Of(const Value& crd);
 };
 

@@ -88,7 +88,7 @@ Value ResponseKind(std::string_view group, std::string_view version, std::string
 }
 
 Value DiscoveryOf(const ServedResource& r) {
-  // The real server names group and version of what is built in only where they are not those of the resource.
+  // The real server names group and version of what is built in only if they are not those of the resource.
   std::string_view group = r.custom ? r.group : std::string_view();
   std::string_view version = r.custom ? r.version : std::string_view();
   Value out = Value::Object({{"resource", r.resource},

@@ -32,7 +32,7 @@ const TypeInfo* TypeOf(const Value& object) {
   return AllTypes().Find(object["apiVersion"].string_value().view(), object["kind"].string_value().view());
 }
 
-// JSON text to Kubernetes protobuf, through the table. Nothing where the type has no protobuf form.
+// JSON text to Kubernetes protobuf, through the table. Nothing if the type has no protobuf form.
 std::optional<std::string> Transcode(const TypeInfo& type, std::string_view json) {
   AnyObject object(type);
   std::string out;

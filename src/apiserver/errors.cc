@@ -192,7 +192,7 @@ Error Invalid(std::string_view group, std::string_view kind, std::string_view na
   payload.resource_group = group;
   payload.resource_kind = kind;
   payload.name = name;
-  // As Go's aggregates print: each message once, in brackets where there are several.
+  // As Go's aggregates print: each message once, in brackets if there are several.
   std::vector<std::string> messages;
   for (const FieldError& e : errors) {
     payload.causes.push_back({std::string(ReasonOf(e.type)), e.Body(), e.field});

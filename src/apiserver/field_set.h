@@ -81,7 +81,7 @@ class FieldSet {
   FieldSet& operator=(FieldSet&& other) noexcept;
   ~FieldSet();
 
-  // Unknown kinds of elements are dropped. Errors: kDecode, where `json` is not FieldsV1.
+  // Unknown kinds of elements are dropped. Errors: kDecode, if `json` is not FieldsV1.
   static Result<FieldSet> FromFieldsV1(const Value& json);
   Value ToFieldsV1() const;
   // The text in the order in which a Go server writes it, which differs from that of a Value only among list items.
@@ -91,7 +91,7 @@ class FieldSet {
   void Insert(const FieldPath& path);
   bool Has(const FieldPath& path) const;
   bool HasMember(const PathElement& element) const;
-  // What is below an element; null where there is nothing.
+  // What is below an element; null if there is nothing.
   const FieldSet* Child(const PathElement& element) const;
 
   bool Empty() const;

@@ -35,7 +35,7 @@ struct JsonPathNode {
   };
 
   Type type = Type::kList;
-  std::string text;  // kText, kField, kIdentifier; the operator of kFilter, empty where it asks for existence
+  std::string text;  // kText, kField, kIdentifier; the operator of kFilter, empty if it asks for existence
   Value number;      // kNumber; also a boolean
   std::array<Bound, 3> bounds;
   // The nodes of an action; the alternatives of a union, or both sides of a filter, as actions.
@@ -547,7 +547,7 @@ class Evaluator {
   std::string error_;
 };
 
-// As Go's %v: the shortest digits that give the number again, with an exponent where it is below -4 or above 5.
+// As Go's %v: the shortest digits that give the number again, with an exponent if it is below -4 or above 5.
 std::string PrintDouble(double d) {
   char buffer[40];
   char* end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific).ptr;

@@ -28,9 +28,9 @@ class KUBE_EXPORT Pattern {
   ~Pattern();
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
-  // Empty where it is valid; else what Go says: "error parsing regexp: missing closing ): `(`".
+  // Empty if it is valid; else what Go says: "error parsing regexp: missing closing ): `(`".
   const std::string& error() const { return error_; }
-  // Anywhere in the text. False where the pattern is not valid.
+  // Anywhere in the text. False if the pattern is not valid.
   bool Matches(std::string_view text) const;
 
  private:
@@ -47,7 +47,7 @@ struct JsonSchema {
   ~JsonSchema();
 
   std::string type, format, title, description, pattern;
-  std::shared_ptr<const Pattern> compiled;  // where there is a pattern
+  std::shared_ptr<const Pattern> compiled;  // if there is a pattern
   std::optional<Value> default_value;
   bool nullable = false;
   std::optional<double> maximum, minimum, multiple_of;
@@ -94,7 +94,7 @@ enum class SchemaUse : std::uint8_t { kObjects, kDefaults };
 std::vector<FieldError> ValidateJson(const JsonSchema& schema, std::string_view root, const Value& value, const Value* old,
                                      SchemaUse use = SchemaUse::kObjects);
 
-// True where the text is of a string format that servers know; unknown formats take everything. `format` as in the schema.
+// True if the text is of a string format that servers know; unknown formats take everything. `format` as in the schema.
 bool MatchesFormat(std::string_view format, std::string_view text);
 bool IsKnownFormat(std::string_view format);
 

@@ -318,7 +318,7 @@ class Validator {
   Outcome CheckNumber(const JsonSchema& s, const std::string& path, const Value& value) const {
     Outcome out, multiple, minimum, maximum;
     if (auto p = CheckRange(s, value, "Checked", path)) out.Add(*std::move(p));
-    // Integers are compared as such, where the limit is one of the type.
+    // Integers are compared as such, if the limit is one of the type.
     auto native = [&](double limit, std::string_view what, Outcome& o) {
       if (auto p = CheckRange(s, AsValue(limit), what, path)) o.Add(*std::move(p));
       return o.ok() && value.is_int();

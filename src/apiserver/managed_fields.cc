@@ -94,7 +94,7 @@ Managed DecodeOrNothing(const Value& entries) {
   return managed ? *std::move(managed) : Managed();
 }
 
-// Null where there is nothing.
+// Null if there is nothing.
 Value EncodeEntries(const Managed& managed) {
   if (managed.fields.empty()) return {};
   struct Sortable {
@@ -176,7 +176,7 @@ class Updater {
  public:
   explicit Updater(const FieldManagerTarget& target) : target_(target), versions_(target) {}
 
-  // Takes what changed from `before` to `after` from all managers but `workflow`. False, with conflicts(), where that is not allowed.
+  // Takes what changed from `before` to `after` from all managers but `workflow`. False, with conflicts(), if that is not allowed.
   bool Take(const Typed& before, const Typed& after, Managed& managed, std::string_view workflow, bool force, Comparison* changes) {
     std::map<std::string, Comparison, std::less<>> by_version;
     *changes = Compare(before, after);
@@ -225,7 +225,7 @@ class Updater {
     if (!set.Empty()) managed.fields[std::string(kSelf)] = Owned{std::move(set), target_.api_version, false};
   }
 
-  // The new object. Nothing where the config changes nothing, or where there are conflicts().
+  // The new object. Nothing if the config changes nothing, or if there are conflicts().
   Result<std::optional<Value>> Apply(const Typed& live, const Value& config, Managed& managed, const std::string& id, bool force) {
     Reconcile(live, managed);
     Result<Value> merged = MergeTyped(*live.schema, live.value, config);

@@ -22,10 +22,10 @@ struct OpenApiOperation {
   std::string method;  // "get"
   std::string id;      // "listCoreV1NamespacedPod"
   std::string tag;     // "core_v1"
-  std::string action;  // "list"; empty where it is about no kind
+  std::string action;  // "list"; empty if it is about no kind
   Value gvk;
   std::vector<OpenApiParameter> parameters;
-  Value body;  // the reference to its schema; null where there is no body
+  Value body;  // the reference to its schema; null if there is no body
   bool body_required = false;
   std::vector<std::string> consumes, produces;
   std::vector<int> codes;  // of success

@@ -91,7 +91,7 @@ bool TakeProblems(const ServedResource& r, const Result<void>& result, std::vect
   return true;
 }
 
-// What stands in front of a body in a message: its beginning, in hexadecimal digits where it does not look like JSON.
+// What stands in front of a body in a message: its beginning, in hexadecimal digits if it does not look like JSON.
 std::string Summary(std::string_view body) {
   constexpr std::size_t kMost = 30;
   if (body.empty()) return "<empty>";

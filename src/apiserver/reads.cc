@@ -44,7 +44,7 @@ Result<PageToken> DecodeToken(std::string_view text) {
   return PageToken{(*value)["rv"].int_value(), std::move(start)};
 }
 
-// A number of the query; 0 where there is none. Errors: 400.
+// A number of the query; 0 if there is none. Errors: 400.
 Result<std::int64_t> CheckNumber(std::string_view text) {
   std::int64_t out = 0;
   if (text.empty()) return out;

@@ -23,12 +23,12 @@ struct BuiltinResource;
 class StructuralSchema;
 struct CustomConversion;
 
-// Below 0 where `a` is the older version: v1alpha1 < v1beta1 < v1 < v2. Versions of any other form are older than these.
+// Below 0 if `a` is the older version: v1alpha1 < v1beta1 < v1 < v2. Versions of any other form are older than these.
 int CompareVersions(std::string_view a, std::string_view b);
 
 struct ServedSubresource {
   std::string name;
-  std::string group, version, kind;  // of what it reads and writes; group and version are empty where they are the parent's
+  std::string group, version, kind;  // of what it reads and writes; group and version are empty if they are the parent's
   std::vector<std::string> verbs;
 };
 

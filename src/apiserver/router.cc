@@ -20,7 +20,7 @@ using serve::HttpHeaders;
 using serve::HttpRequest;
 using serve::HttpResponse;
 
-// Answers beyond this size are compressed where the client can read that, as on the real server.
+// Answers beyond this size are compressed if the client accepts that, as on the real server.
 constexpr std::size_t kGzipFrom = 128 * 1024;
 // What the real server gives a request with all its webhooks.
 constexpr std::chrono::seconds kMostOfRequest{34};

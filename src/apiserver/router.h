@@ -31,7 +31,7 @@ struct AdminActions {
 // Thread safety: Handle may be called from any thread.
 class Router {
  public:
-  // `insecure`: who shows no credentials is the administrator.
+  // `insecure`: a client without credentials is the administrator.
   Router(ApiCore& core, Tokens& tokens, Faults& faults, PodEndpoints& pods, AdminActions admin, bool insecure = false);
   ~Router();
 

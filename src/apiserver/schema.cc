@@ -228,7 +228,7 @@ class TableSchemas {
     }
   }
 
-  // The few pointers that Go shows as null where they are unset. Tables do not know them: to JSON there is no difference.
+  // The few pointers that Go shows as null if they are unset. Tables do not know them: to JSON there is no difference.
   static bool ShowsNull(const TypeInfo& owner, const FieldInfo& field) {
     struct Pointer {
       std::string_view type, field;

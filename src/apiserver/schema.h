@@ -29,16 +29,16 @@ enum class ScalarType : std::uint8_t { kNone, kString, kNumeric, kBoolean, kUnty
 
 struct ListSchema {
   const Schema* element = nullptr;
-  bool associative = false;       // a set, or a map where there are keys; else atomic
+  bool associative = false;       // a set, or a map if there are keys; else atomic
   std::vector<std::string> keys;  // of a list of type map
 };
 
 struct SchemaField {
   std::string name;
   const Schema* type = nullptr;
-  // Where this field is a key of a list item that leaves it out; null where there is none.
+  // If this field is a key of a list item that leaves it out; null if there is none.
   Value default_value;
-  // A member that every such object has when a Go server looks at it, even where JSON leaves it out: structs, times and scalars that
+  // A member that every such object has when a Go server looks at it, even if JSON leaves it out: structs, times and scalars that
   // are no pointers. `implied_value` is what it holds then. See Complete() in typed_value.h.
   bool implied = false;
   Value implied_value;
@@ -46,7 +46,7 @@ struct SchemaField {
 
 struct MapSchema {
   bool atomic = false;
-  std::vector<SchemaField> fields;  // sorted by name; a struct where there are any
+  std::vector<SchemaField> fields;  // sorted by name; a struct if there are any
   const Schema* element = nullptr;  // of members that are no fields; null: there may be none
   bool untyped_elements = false;    // no fields, and elements of any type
 

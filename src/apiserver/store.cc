@@ -97,7 +97,7 @@ std::optional<Snapshot> Store::ListAt(const std::string& resource, std::string_v
   MutexLock lock(mu_);
   if (version > version_ || version < compacted_) return std::nullopt;
   if (!table.history.empty() && table.history.size() >= kHistory && version < table.history.front().version) return std::nullopt;
-  // From what is there now, undo every change that is newer.
+  // From the present state, undo every change that is newer.
   std::map<std::string, ObjectPtr, std::less<>> objects;
   for (ObjectPtr& object : Select(table, ns)) {
     std::string key = StoreKey(object->ns, object->name);

@@ -182,7 +182,7 @@ std::string_view JsonKind(const Value& v) {
   }
 }
 
-// What Go says of metadata that is no ObjectMeta; empty where it is one.
+// What Go says of metadata that is no ObjectMeta; empty if it is one.
 std::string MetadataProblem(const Value& metadata) {
   auto wrong = [](const Value& v, std::string_view where, std::string_view type) {
     return "json: cannot unmarshal " + std::string(JsonKind(v)) + " into Go " +

@@ -26,7 +26,7 @@ struct TableOptions {
 // Errors: 400 where includeObject is none of those.
 Result<void> CheckIncludeObject(std::string_view include_object);
 
-// A Table of these objects. Its metadata has the version of the object where there is exactly one; the caller of a list sets its own.
+// A Table of these objects. Its metadata has the version of the object if there is exactly one; the caller of a list sets its own.
 Value TableOf(const ServedResource& resource, std::span<const ObjectPtr> objects, const TableOptions& options);
 
 // A PartialObjectMetadata. `version` of meta.k8s.io: "v1" or "v1beta1".

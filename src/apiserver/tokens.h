@@ -1,4 +1,4 @@
-// Tokens: who has which bearer token.
+// Tokens: which user has which bearer token.
 #pragma once
 
 #include <map>

@@ -37,7 +37,7 @@ unsigned Deduce(unsigned forms, const Value* value) {
   return (forms & fits) != 0 ? fits : forms;
 }
 
-// The form that counts where there are several.
+// The form that counts if there are several.
 unsigned First(unsigned forms) {
   if ((forms & kMapBit) != 0) return kMapBit;
   if ((forms & kScalarBit) != 0) return kScalarBit;
@@ -344,7 +344,7 @@ class Comparer {
  private:
   FieldPath path_;
 
-  // True where the value was compared as a whole.
+  // True if the value was compared as a whole.
   bool Handle(unsigned form, const Schema* schema, const Value* before, const Value* after) {
     switch (First(form)) {
       case kMapBit:
@@ -416,7 +416,7 @@ class Comparer {
 
 class Merger {
  public:
-  // Nothing where the result is absent. At most one of the two is null.
+  // Nothing if the result is absent. At most one of the two is null.
   std::optional<Value> Walk(const Schema* schema, const Value* live, const Value* config) {
     unsigned forms = FormsOf(schema);
     unsigned form = config == nullptr ? Deduce(forms, live) : Deduce(forms, config);
@@ -622,7 +622,7 @@ class Reconciler {
   }
 };
 
-// True where both are the very same value; for Complete and Compact, which hand back what they did not change.
+// True if both are the very same value; for Complete and Compact, which hand back what they did not change.
 bool Same(const Value& a, const Value& b) {
   if (a.is_object() && b.is_object()) return a.object().SharesWith(b.object()) || (a.object().empty() && b.object().empty());
   if (a.is_list() && b.is_list()) return a.list().SharesWith(b.list()) || (a.list().empty() && b.list().empty());

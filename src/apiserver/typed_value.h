@@ -42,7 +42,7 @@ Result<Value> MergeTyped(const Schema& schema, const Value& live, const Value& c
 // Removes the fields and items of `items`. A list or map that loses its last member becomes null.
 Value RemoveItems(const Schema& schema, const Value& value, const FieldSet& items);
 
-// The set in terms of a schema in which lists or maps have become atomic since the set was written; nothing where it is the same.
+// The set in terms of a schema in which lists or maps have become atomic since the set was written; nothing if it is the same.
 std::optional<FieldSet> ReconcileFieldSet(const Schema& schema, const FieldSet& set);
 
 // The set with every struct field that has members below it added. `schema` may be null.

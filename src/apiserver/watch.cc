@@ -345,7 +345,7 @@ Result<void> StartWatch(ApiCore& core, Call& call, const EncodeContext& encode, 
   }
   bool from_now = *version == 0 && version_text != "0" ? !q.Has("sendInitialEvents") || initial_events : *version == 0;
   if (initial_events || from_now) {
-    // Start with what is there as ADDED events, unless the client said that it does not want them.
+    // Start with existing objects as ADDED events, unless the client said that it does not want them.
     bool send = initial_events || !q.Has("sendInitialEvents");
     core.store().WatchFromNow(resource->storage, stream, [&](const Snapshot& snapshot) {
       if (send) stream->SendInitial(snapshot);

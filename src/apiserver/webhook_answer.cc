@@ -38,7 +38,7 @@ Error WrongType(const Value& value, std::string_view field, std::string_view typ
   return Error::Decode(fmt::format("json: cannot unmarshal {} into Go struct field {} of type {}", GoKind(value), field, type));
 }
 
-// A member that may be absent or null. Errors: kDecode where it is something else than `is` says.
+// A member that may be absent or null. Errors: kDecode if it is something else than `is` says.
 Result<const Value*> Member(const Value& object, std::string_view name, bool (Value::*is)() const, std::string_view field,
                             std::string_view type) {
   const Value* found = object.Find(name);

@@ -507,7 +507,7 @@ Result<Answer> ApiCore::ChangeObject(Call& call, UpdateRequest& request, const C
     if (!stored) return stored.error();
     if (ObjectPtr put = Commit(r, *std::move(stored), current)) {
       services.Commit();
-      // What is answered is the object as it was written, also where that was its end.
+      // What is answered is the object as it was written, also if that was its end.
       bool gone = !store_.Get(r.storage, put->ns, put->name) && IsDeleting(next);
       if (gone) return Answer{.object = std::move(next)};
       return Answer{.stored = std::move(put)};

@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using Labels = std::map<std::string, std::string>;
 
-// The text, read back by the rules of the format. Fails the test where it breaks one.
+// The text, read back by the rules of the format. Fails the test if it breaks one.
 class Parsed {
  public:
   explicit Parsed(const std::string& text) {

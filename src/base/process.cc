@@ -194,7 +194,7 @@ bool Process::Signal(int signal) {
     pid = pid_;
   }
   if (signal == SIGSTOP) {
-    // Its threads stop one after another. Looks without taking, as Run does; where it ended instead, there is nothing to wait for.
+    // Its threads stop one after another. Waits without reaping, as Run does; if it ended instead, there is nothing to wait for.
     siginfo_t info{};
     while (waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }

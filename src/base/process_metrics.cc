@@ -20,7 +20,7 @@ std::string ReadFile(const char* path) {
   return text.str();
 }
 
-// The moment of the machine's start, in seconds since 1970; 0 where it is not known.
+// The moment of the machine's start, in seconds since 1970; 0 if it is not known.
 double BootTime() {
   std::istringstream lines(ReadFile("/proc/stat"));
   for (std::string line; std::getline(lines, line);) {

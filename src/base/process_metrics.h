@@ -5,7 +5,7 @@
 
 namespace kube::internal {
 
-// Reports what can be read; nothing where there is no /proc.
+// Reports what can be read; nothing if there is no /proc.
 void CollectProcessMetrics(MetricsSink& sink);
 
 }  // namespace kube::internal

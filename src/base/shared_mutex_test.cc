@@ -12,7 +12,7 @@ namespace {
 
 TEST(SharedMutexTest, ReadersShareAndWritersExclude) {
   SharedMutex mu;
-  int value = 0;  // plain: a sanitizer sees it where the lock does not work
+  int value = 0;  // plain: a sanitizer sees it if the lock does not work
   {
     std::vector<Thread> threads;
     for (int t = 0; t < 2; ++t) {

@@ -78,7 +78,7 @@ bool HandlerThread::Push(std::span<const Notification> notifications, bool offer
       late = waiting_.size();
       warn_at_ *= 4;
     }
-    // Who assists goes on until nothing waits.
+    // An assisting thread continues until nothing waits.
     if (!assisted_ && sleeping_) {
       assist = assisted_ = quick_ && offers_to_tell;
       wake = !assist;
@@ -123,7 +123,7 @@ void HandlerThread::RemoveAndWait() {
   Remove();
   if (OnThread()) return;
   {
-    // Who has not begun yet will find it removed.
+    // A call that has not begun yet will find it removed.
     MutexLock lock(mu_);
     while (assists_) assist_over_.Wait(mu_);
   }

@@ -329,7 +329,7 @@ TEST(QuickHandlerTest, IsToldByWhoPushesAndOthersAreNot) {
   const std::shared_ptr<HandlerThread> quick = StartQuick(handler);
   PushAndAssist(*quick, add);
   EXPECT_EQ(told_on.load(), std::this_thread::get_id());
-  // Who does not offer it is not asked.
+  // A thread that does not offer it is not used.
   EXPECT_FALSE(quick->Push({&add, 1}, false));
   for (const Context patience = Soon(); quick->status().handled < 2;) ASSERT_TRUE(patience.SleepFor(std::chrono::milliseconds(1)));
   EXPECT_NE(told_on.load(), std::this_thread::get_id());
@@ -390,7 +390,7 @@ TEST(QuickHandlerTest, RemovingWaitsForWhoTells) {
   }
 }
 
-// The informer's thread may be in another handler, which waits for who removes this one.
+// The informer's thread may be in another handler, which waits for the thread that removes this one.
 TEST(QuickHandlerTest, RemovingDoesNotWaitForWhoHasNotBegunToTell) {
   int calls = 0;
   const std::shared_ptr<HandlerThread> handler = StartQuick({.on_add = [&](const ObjectRef&, bool) { ++calls; }});

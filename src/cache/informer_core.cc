@@ -189,7 +189,7 @@ Result<std::shared_ptr<HandlerThread>> InformerCore::AddHandler(Handler handler,
   thread->resync_period = period;
   if (clock_ != nullptr) thread->next_resync = clock_->Later(period);
   handlers_.push_back(thread);
-  // What is there, then what comes: both under this lock, so nothing falls between.
+  // Existing objects first, then changes: both under this lock, so nothing falls between.
   TellAll(*thread, true);
   return thread;
 }
@@ -245,7 +245,7 @@ void InformerCore::Tell(std::span<const Notification> notifications, bool assist
 
 // ---- What the reflector saw ----
 
-// An event that comes late, after a newer one of the same object, is of no use: no server sends such a thing, proxies and bugs do.
+// An event that comes late, after a newer one of the same object, is dropped: no server sends such a thing, proxies and bugs do.
 void InformerCore::Apply(const Delta& delta, bool initial, std::vector<Notification>& out) {
   const void* const object = delta.object.get();
   const std::optional<std::uint64_t> version = VersionNumber(form_.ResourceVersion(object).view());
@@ -324,7 +324,7 @@ void InformerCore::Replaced(std::vector<ObjectRef> objects, const std::string& r
     replaced = store_->Replace(objects, resource_version, std::move(undecodable));
     gone_ = {};
     newest_ = VersionNumber(resource_version).value_or(0);
-    // Where a list names an object twice, the last one counts.
+    // If a list names an object twice, the last one counts.
     const bool twice = store_->size() != objects.size();
     notifications.reserve(replaced.removed.size() + objects.size());
     for (const ObjectRef& gone : replaced.removed) {

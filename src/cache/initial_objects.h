@@ -19,7 +19,7 @@ class InitialObjects {
  public:
   explicit InitialObjects(const ObjectForm& form) : form_(form) {}
 
-  // In the place of the one with the same key, where there is one.
+  // In the place of the one with the same key, if there is one.
   void Set(ObjectRef object) {
     if ((objects_.size() + 1) * 8 > slots_.size() * 7) Grow();
     const String& ns = form_.Namespace(object.get());

@@ -1,4 +1,4 @@
-// Lists: which version and limit, pages, and what to do where the server has forgotten a version.
+// Lists: which version and limit, pages, and what to do if the server has forgotten a version.
 #include <algorithm>
 #include <utility>
 

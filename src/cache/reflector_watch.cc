@@ -90,7 +90,7 @@ Reflector::Impl::Streamed Reflector::Impl::StreamList(const Context& ctx, std::u
     } else {
       watch = *std::move(opened);
       Worked(Phase::kOpen);
-      // What is there comes first, whatever the version.
+      // Existing objects come first, whatever the version.
       watch->ordered = false;
       InitialList initial(form_);
       initial.next_warning = watch->start + kBookmarkWarning;

@@ -452,7 +452,7 @@ class Store::Impl {
     return out;
   }
 
-  // False where a writer is at work: a reader does not wait for it, but looks at more objects this time.
+  // False while a writer works: a reader does not wait for it, but reads more objects this time.
   bool MakeLabelIndex(const String& key) noexcept {
     if (!writer_mu_.TryLock()) return false;
     std::unique_ptr<LabelIndex> index = BuildLabelIndex(key);

@@ -474,7 +474,7 @@ class GarbageServerTest : public internal::ServerTest {
     ASSERT_TRUE(run.Synced());
     ExpectTheOthers(run, garbage, i);
   }
-  // The second list has garbage, where the first was good.
+  // The second list has garbage, although the first was good.
   template <ObjectType T>
   void ListAgain(const Recorded& recorded, const Garbage& garbage, std::size_t i) {
     SCOPED_TRACE(Trace(recorded, garbage, i));

@@ -375,7 +375,7 @@ Result<Discovery::Impl::Apis> Discovery::Impl::Load(const Context& ctx, bool for
   if (loaded->full) finished_full_ = started_;
   Apis result = loaded->apis;
   if (epoch_ == epoch) {
-    // Nothing new: those who built something of it need not build it again.
+    // Nothing new: callers need not rebuild what they derived from it.
     if (apis_ != nullptr && SameContent(*apis_, *result)) result = apis_;
     apis_ = result;
     fresh_ = loaded->fresh && (force || known == nullptr || was_fresh);

@@ -223,7 +223,7 @@ TEST_P(Contract13Server, ANewCrdIsNoticed) {
     ASSERT_TRUE(crds.Create(Patient(), Crd(plural, kind)));
     const Context limit = Patient();
     Result<RestMapping> mapping = mapper.ForKind(limit, gvk);
-    // No match, or, where the group is known and its resources are not yet, a discovery that failed in part.
+    // No match, or, if the group is known and its resources are not yet, a discovery that failed in part.
     while (!mapping && limit.SleepFor(std::chrono::milliseconds(60))) mapping = mapper.ForKind(limit, gvk);
     ASSERT_TRUE(mapping) << mapping.error().ToString();
     EXPECT_EQ(mapping->gvr, (Gvr{"discovery.example.com", "v1", plural}));

@@ -62,7 +62,7 @@ class RemoteCommand::Impl {
         options_(std::move(options)),
         session_(ctx.WithCancel()),
         stopped_(session_.first.OnDone([this] {
-          // Nothing, where the session has ended by itself.
+          // Nothing, if the session has ended by itself.
           Finish(session_.first.Err()->WithContext(what_));
           socket_->Close();
         })),

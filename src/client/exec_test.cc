@@ -391,7 +391,7 @@ TEST_F(Contract17WebSocketClient, AWriteThatHangsFor60SecondsEndsTheSession) {
   Result<void> written;
   Thread writer("writer", [&] { written = session->WriteStdin(Context::Background(clock), std::string(10000, 'x')); });
   ASSERT_TRUE(clock->WaitForWaiters(3));
-  // Its first bytes show that it has its turn at the connection; who never had it breaks nothing when its time is up.
+  // Its first bytes show that it has its turn at the connection; a stream that never had it breaks nothing when its time is up.
   char first[10];
   ASSERT_TRUE(server_->end().Read(Patient(), first, sizeof first).ok());
   clock->Advance(std::chrono::milliseconds(60'500));

@@ -46,7 +46,7 @@ in_port_t& PortOf(sockaddr_storage& storage) {
                                       : reinterpret_cast<sockaddr_in6*>(&storage)->sin6_port;
 }
 
-// Sets `port` where it was 0.
+// Sets `port` if it was 0.
 Result<Descriptor> Bind(Address address, std::uint16_t& port) {
   const std::string what = fmt::format("listen on port {} of {}", port, address.text);
   Descriptor fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -35,7 +35,7 @@ class JsonScanner {
     ++p_;
     return true;
   }
-  // Over a value of any kind. False where it does not end.
+  // Over a value of any kind. False if it does not end.
   bool Value(std::string_view& span) {
     const char first = Peek();
     const char* const begin = p_;
@@ -62,7 +62,7 @@ class JsonScanner {
     span = {begin, static_cast<std::size_t>(p_ - begin)};
     return true;
   }
-  // The members of the object here, as f(name, value): both as they stand in the text. False where the object does not end; what came
+  // The members of the object here, as f(name, value): both as they stand in the text. False if the object does not end; what came
   // before was given to f.
   template <typename F>
   bool Members(F f) {
@@ -132,7 +132,7 @@ UndecodableObject Checked(UndecodableObject object, bool whole, const Error& why
   return object;
 }
 
-// Of ObjectMeta. False where it ends early, or has a namespace that is none.
+// Of ObjectMeta. False if it ends early, or has a namespace that is none.
 bool ReadMetadata(std::string_view metadata, UndecodableObject& out) {
   for (WireReader r(metadata); !r.AtEnd();) {
     std::uint32_t number = 0;

@@ -97,7 +97,7 @@ RestIndex::Matches RestIndex::ShortName(const std::string& name, std::string_vie
   if (ambiguity) {
     for (const GroupResource& other : others) ambiguity(name, first->mapping.gvr.group_resource(), other);
   }
-  // The preferred version, also where another one has the short name.
+  // The preferred version, also if another one has the short name.
   Matches out;
   for (const Entry* entry : FindOrEmpty(plural_, first->mapping.gvr.resource.str())) {
     const Gvr& gvr = entry->mapping.gvr;

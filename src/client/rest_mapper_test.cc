@@ -217,7 +217,7 @@ TEST_F(Contract13ShortNames, AFullNameWinsOverAShortOne) {
   EXPECT_EQ(Name(mapper.ForArgument(ctx_, "pod")), "/v1, Resource=pods");
   EXPECT_EQ(Name(mapper.ForArgument(ctx_, "things")), "b/v1, Resource=things");
   EXPECT_EQ(Name(mapper.ForArgument(ctx_, "pod.a")), "a/v1, Resource=others");
-  // Also where it is not in the version that is wanted: the short name means something else.
+  // Also if it is not in the version that is wanted: the short name means something else.
   EXPECT_TRUE(IsNoMatch(mapper.ForResource(ctx_, {"", "v9", "things"}).error()));
   EXPECT_THAT(warnings_, IsEmpty());
 }

@@ -167,7 +167,7 @@ Words WordsFor(int code, std::string_view method, const std::string& text) {
     case 401:
       return {"Unauthorized", "the server has asked for the client to provide credentials"};
     case 403:
-      return {"Forbidden", text};  // says who may not do what
+      return {"Forbidden", text};  // names the user and the verb
     case 404:
       return {"NotFound", "the server could not find the requested resource"};
     case 405:

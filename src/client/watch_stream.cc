@@ -71,7 +71,7 @@ bool ReadVarint(std::string_view& in, std::uint64_t& out) {
   return false;
 }
 
-// False at the end, or (with `broken`) where the bytes are no message.
+// False at the end, or (with `broken`) if the bytes are no message.
 bool NextField(std::string_view& in, ProtobufField& field, bool& broken) {
   if (in.empty()) return false;
   broken = true;
@@ -197,7 +197,7 @@ class HttpWatchStream : public WatchStream {
       if (!got) {
         if (stopped_ || got.error().kind() == ErrorKind::kClosed) return std::optional<std::string_view>();
         if (got.error().kind() != ErrorKind::kTransport) return got.error();
-        // How watches end when a proxy, a load balancer or the server goes: those who watch watch again, whatever the way it ended.
+        // How watches end when a proxy, a load balancer or the server closes the connection: callers watch again, however the watch ended.
         Log().V(3).Info("Watch ended by its connection", {{"watch", what_}, {"err", got.error()}});
         over_ = true;
         return std::optional<std::string_view>();

@@ -140,7 +140,7 @@ TEST(WatchEventTest, MembersOfAJsonEventComeInAnyOrder) {
   EXPECT_FALSE(ParseJsonEvent(R"({"type":1,"object":{}})", event));
 }
 
-// A body in pieces, with an error at the end where there is one.
+// A body in pieces, with an error at the end if there is one.
 class PiecesBody : public BodyStream {
  public:
   explicit PiecesBody(std::vector<std::string> pieces, std::optional<Error> end = std::nullopt)
@@ -335,7 +335,7 @@ TEST(WatchStreamTest, IsReadyWhereAWholeEventIsHere) {
   EXPECT_TRUE(stream->Ready());
 }
 
-// Bytes that came and were not read yet count, where they make an event whole.
+// Bytes that came and were not read yet count, if they complete an event.
 TEST(WatchStreamTest, LooksAtWhatHasCome) {
   const std::string a = Event("ADDED", "a"), b = Event("ADDED", "b");
   ResourceTarget target;

@@ -241,7 +241,7 @@ class Walker {
     }
   }
 
-  // The elements' labels, such as "name=web", or "=x" of a set; nothing where they are not unique or the table has no key.
+  // The elements' labels, such as "name=web", or "=x" of a set; nothing if they are not unique or the table has no key.
   static std::optional<std::vector<std::string>> Labels(const List<Value>& list, const FieldInfo& field) {
     std::vector<std::string> out;
     std::set<std::string> seen;

@@ -59,7 +59,7 @@ Error Bad(std::string_view path, std::string_view why) {
   return Error::Invalid("field path \"" + std::string(path.substr(0, 256)) + "\": " + std::string(why));
 }
 
-// One name from the start of `rest`: plain, or in brackets and quotes. An empty one where it is malformed; `why` says how.
+// One name from the start of `rest`: plain, or in brackets and quotes. An empty one if it is malformed; `why` says how.
 std::string TakeName(std::string_view& rest, std::string_view& why) {
   if (!rest.starts_with('[')) {
     std::size_t end = std::min(rest.find_first_of(".['\"] \t\r\n"), rest.size());
@@ -109,7 +109,7 @@ NodePtr MakeNode(bool only, std::span<const PathNames> paths, std::size_t depth)
     const std::string& name = paths[0][depth];
     std::size_t same = 1;
     while (same < paths.size() && paths[same][depth] == name) ++same;
-    // The shortest comes first: where it ends here, it says all that longer ones could.
+    // The shortest comes first: if it ends here, it covers all that longer ones could.
     if (paths[0].size() == depth + 1) {
       members.push_back({name, only, nullptr});
     } else {

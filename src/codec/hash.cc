@@ -95,7 +95,7 @@ std::uint64_t HashField(const FieldInfo& field, const char* at) {
   return hash;
 }
 
-// A sum, so that the order of fields in the table is of no account.
+// A sum, so that the order of fields in the table does not matter.
 std::uint64_t SumFields(const TypeInfo& type, const void* object) {
   std::uint64_t sum = 0;
   for (const FieldInfo& field : type) {

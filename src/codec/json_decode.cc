@@ -285,7 +285,7 @@ class JsonDecoder {
   // ---- The selection ----
 
   std::uint64_t NodeId() const { return node_ == nullptr ? 0 : node_->id; }
-  // Whether a member of what stands under `node` is wanted; where it is, node_ is the member's. The caller sets it back.
+  // Whether a member of what stands under `node` is wanted; if it is, node_ is the member's. The caller sets it back.
   bool Enter(const SelectionNode& node, std::string_view name) {
     SelectionNode::Found found = node.Find(name);
     node_ = found.inside;
@@ -330,7 +330,7 @@ class JsonDecoder {
   Recent recent_[kRecent];
   Recent& RecentOf(const void* what) { return recent_[(reinterpret_cast<std::uintptr_t>(what) >> 4) % kRecent]; }
 
-  // The part that stands at pos, up to but without token `end`; false where it is not worth looking up.
+  // The part that stands at pos, up to but without token `end`; false if it is not worth looking up.
   bool PartText(std::string_view& text, std::uint32_t& end) const {
     end = t_.Skip(t_.pos);
     table_->CountScan(end - t_.pos);
@@ -339,7 +339,7 @@ class JsonDecoder {
     return text.size() <= InternTable::kMaxBytes;
   }
 
-  // Looks a box, list or map up. Where it is found, `at` gets it and pos moves behind it.
+  // Looks a box, list or map up. If it is found, `at` gets it and pos moves behind it.
   template <typename Rep, typename Info, typename Find>
   Verdict LookUp(const Info& what, char* at, InternTable::Key& key, Find find) {
     Recent& recent = RecentOf(&what);

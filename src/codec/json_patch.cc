@@ -137,7 +137,7 @@ class Application {
   Value document_;
   JsonPatchLimits limits_;
   std::size_t copied_ = 0;
-  // Never less than the document's depth. Exact where it matters only: measuring at every operation would cost too much.
+  // Never less than the document's depth. Exact only where it matters: measuring at every operation would cost too much.
   std::size_t depth_bound_;
 
   Result<void> CheckDepth(std::size_t tokens, const Value& value) {

@@ -60,7 +60,7 @@ class ProtobufDecoder {
     return true;
   }
 
-  // Unknown fields go to the object, or to `leftover` where the type is a view of a larger struct.
+  // Unknown fields go to the object, or to `leftover` if the type is a view of a larger struct.
   bool Message(const TypeInfo& type, char* object, std::string_view bytes, const Path* path, int depth, std::string* leftover = nullptr) {
     if (depth >= kMaxDecodeDepth) return Fail(path, bytes.data(), "nested too deep");
     if (!HasNumbers(type)) return Fail(path, bytes.data(), std::string(type.name) + " has no protobuf form: use JSON");
@@ -139,7 +139,7 @@ class ProtobufDecoder {
   }
 
   std::uint64_t NodeId() const { return node_ == nullptr ? 0 : node_->id; }
-  // Whether a member of what stands under `node` is wanted; where it is, node_ is the member's. The caller sets it back.
+  // Whether a member of what stands under `node` is wanted; if it is, node_ is the member's. The caller sets it back.
   bool Enter(const SelectionNode& node, std::string_view name) {
     SelectionNode::Found found = node.Find(name);
     node_ = found.inside;

@@ -15,8 +15,8 @@ namespace kube {
 namespace internal {
 namespace {
 
-// A patch value as it is stored where there is nothing to merge it with: without directives and without null members.
-// Nothing where the value itself was one: a real server drops an object with a `$patch` here, its content included, and so do we.
+// A patch value as it is stored if there is nothing to merge it with: without directives and without null members.
+// Nothing if the value itself was one: a real server drops an object with a `$patch` here, its content included, and so do we.
 std::optional<Value> Clean(const Value& value) {
   if (value.is_object()) {
     if (value.Find(kPatchDirective) != nullptr) return std::nullopt;
@@ -230,7 +230,7 @@ class Merger {
     return std::optional<Value>(*std::move(arranged));
   }
 
-  // The order that places elements which the $setElementOrder does not list. Where the patch removes n elements, a server takes the
+  // The order that places elements which the $setElementOrder does not list. If the patch removes n elements, a server takes the
   // first n that it adds for old ones at the end of the list, so that they come after those, not before.
   static Result<List<Value>> ReferenceOrder(const List<Value>& old, const List<Value>& change, const PatchField& field, const Path* path) {
     std::set<std::string> removed;
@@ -355,7 +355,7 @@ class Merger {
     return Value(*std::move(arranged));
   }
 
-  // Runs the `$patch` elements of a merging list and takes them out of the patch. True where that was all: the list is replaced.
+  // Runs the `$patch` elements of a merging list and takes them out of the patch. True if that was all: the list is replaced.
   static Result<bool> RunListDirectives(Value& original, List<Value>& patch, std::string_view merge_key, const Path* path) {
     List<Value> rest;
     std::set<std::string> removed;

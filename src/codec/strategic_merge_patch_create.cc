@@ -109,7 +109,7 @@ class Differ {
     return Value::Object({{String(merge_key), name}, {String(kPatchDirective), "delete"}});
   }
 
-  // Plain values that are merged are a set: what is there twice stays once.
+  // Plain values that are merged are a set: an existing duplicate stays once.
   Result<void> DiffScalars(const String& key, const List<Value>& original, const List<Value>& modified, Value& patch) {
     std::set<std::string> before;
     std::set<std::string> after;
@@ -121,7 +121,7 @@ class Differ {
       bool fresh = after.insert(text).second;
       if (fresh && before.count(text) == 0) added.push_back(value);
     }
-    std::map<std::string, Value> gone;  // sorted: the order of removals is of no account
+    std::map<std::string, Value> gone;  // sorted: the order of removals does not matter
     for (const Value& value : original) {
       std::string text = KeyText(value);
       if (after.count(text) == 0) gone.emplace(text, value);
@@ -219,7 +219,7 @@ class Differ {
     return {};
   }
 
-  // True where each element of `part` lies over some element of `list` without changing it.
+  // True if each element of `part` lies over some element of `list` without changing it.
   static bool ContainsAll(const List<Value>& list, const List<Value>& part) {
     std::vector<bool> used(list.size(), false);
     for (const Value& wanted : part) {
@@ -232,7 +232,7 @@ class Differ {
   }
 };
 
-// The path of a place that both patches change, each in its own way; nothing where there is none.
+// The path of a place that both patches change, each in its own way; nothing if there is none.
 std::optional<std::string> FindConflict(const Value& left, const Value& right, const PatchField& field, const Path* path);
 
 std::optional<std::string> FindObjectConflict(const Value& left, const Value& right, const PatchSchema& schema, const Path* path) {
@@ -328,7 +328,7 @@ Result<Value> CreateTwoWayMergePatch(const TypeInfo& type, const Value& original
 
 Result<Value> CreateThreeWayMergePatch(const TypeInfo& type, const Value& original, const Value& modified, const Value& current,
                                        bool overwrite) {
-  // The way from what is there to what is wanted without removing anything, and what was removed since the last time.
+  // The changes from the live to the desired state without removing anything, and what was removed since the last time.
   Result<Value> changes = internal::Diff(type, current, modified, {.ignore_deletions = true});
   if (!changes) return changes;
   Result<Value> deletions = internal::Diff(type, original, modified, {.ignore_changes = true});

@@ -105,7 +105,7 @@ TEST(TwoWayMergePatchTest, RefusesWhatItCannotExpress) {
   EXPECT_EQ(TwoWay(R"({"keyless":[{"type":"a"}]})", R"({"keyless":[{"type":"b"}]})"),
             "ERROR keyless: objects cannot be merged without a merge key");
   EXPECT_EQ(TwoWay(R"([])", R"({})"), "ERROR only objects have strategic merge patches, not list");
-  // What does not change is of no account.
+  // What does not change does not matter.
   EXPECT_EQ(TwoWay(R"({"selector":{"$patch":"x"},"replicas":1})", R"({"selector":{"$patch":"x"},"replicas":2})"), R"({"replicas":2})");
 }
 

@@ -56,7 +56,7 @@ TEST(StrategicMergePatchTest, PatchDirectiveOfAnObject) {
   EXPECT_EQ(Apply(R"({"selector":{"a":"1","b":"2"}})", R"({"selector":{"$patch":"merge","c":"3"}})"),
             R"({"selector":{"a":"1","b":"2","c":"3"}})");
   EXPECT_EQ(Apply(R"({"replicas":1,"paused":true})", R"({"$patch":"replace","replicas":2})"), R"({"replicas":2})");
-  // Where there is nothing to replace or delete, a server drops the whole object.
+  // If there is nothing to replace or delete, a server drops the whole object.
   EXPECT_EQ(Apply(R"({})", R"({"selector":{"$patch":"replace","c":"3"},"strategy":{"$patch":"delete"}})"), R"({})");
   EXPECT_EQ(Apply(R"({"selector":{}})", R"({"selector":{"$patch":"explode"}})"), "ERROR selector: unknown $patch directive \"explode\"");
   EXPECT_EQ(Apply(R"({"selector":{}})", R"({"selector":{"$patch":1}})"), "ERROR selector: unknown $patch directive");

@@ -47,7 +47,7 @@ struct Shape {
   bool plain = true;  // without quotes
   bool single_line = true;
   bool needs_escape = false;  // has characters that only double quotes can spell
-  bool literal = true;        // as a literal block, where it has several lines
+  bool literal = true;        // as a literal block, if it has several lines
 };
 
 Shape Analyze(std::string_view text) {
@@ -265,7 +265,7 @@ class YamlWriter {
 
   void Literal(std::string_view text, std::size_t column) {
     out_ += '|';
-    // Where the first line cannot show how far the block is indented, it is said.
+    // If the first line cannot show how far the block is indented, an indicator does.
     if (text[0] == ' ' || text[0] == '\t' || text[0] == '\n') out_ += '2';
     bool ends = text.back() == '\n';
     if (!ends) out_ += '-';

@@ -65,7 +65,7 @@ class Events {
     yaml_parser_delete(&parser_);
   }
 
-  // False where the text is malformed.
+  // False if the text is malformed.
   bool Next() {
     Drop();
     if (yaml_parser_parse(&parser_, &event_) != 0) {
@@ -302,7 +302,7 @@ class YamlReader {
     return true;
   }
 
-  // Whole numbers are integers where they fit, as they are once Go has written them as JSON: in the fewest digits, filled up with zeros.
+  // Whole numbers are integers if they fit, as they are once Go has written them as JSON: in the fewest digits, filled up with zeros.
   static Value Number(double d) {
     if (d != std::floor(d) || std::abs(d) >= 0x1p63) return Value(d);
     std::array<char, 32> buffer{};

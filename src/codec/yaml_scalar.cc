@@ -94,7 +94,7 @@ std::optional<YamlScalar> ResolveInteger(std::string_view text) {
   return std::nullopt;
 }
 
-// Requires: a sequence of digits with at most one point, perhaps an exponent. True where its amount is at least 1.
+// Requires: a sequence of digits with at most one point, perhaps an exponent. True if its amount is at least 1.
 bool IsLarge(std::string_view text) {
   std::size_t e = text.find_first_of("eE");
   std::int64_t exponent = 0;

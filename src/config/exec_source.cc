@@ -162,7 +162,7 @@ Result<Authorization> ExecSource::Get(const Context& ctx) {
       return !running_ || attempt_ != attempt;
     });
     if (!waited) return waited.error().WithContext("wait for exec plugin " + Quoted(config_.command));
-    // What the attempt brought is good enough for who waited for it, even where it has expired already.
+    // The result of the attempt is good enough for its waiters, even if it has expired already.
     if (current_ && current_->serial == attempt && !rejected_) return answer();
     if (failure_ && failure_->attempt == attempt && !(Usable() && !rejected_)) return failure_->error;
   }
@@ -180,7 +180,7 @@ Result<Authorization> ExecSource::Get(const Context& ctx) {
   if (ctx.stopped()) return fresh.error();  // this caller's own affair: the next one tries for itself
   failure_ = Failure{attempt, fresh.error()};
   if (!Usable()) return fresh.error();
-  // After a 401 only: what is there has not expired, and the server may think otherwise about it next time.
+  // After a 401 only: the credential has not expired, and the server may accept it next time.
   Log().Error(fresh.error(), "Failed to refresh credentials after a 401, continuing with the old ones", {{"command", config_.command}});
   rejected_ = false;
   return answer();

@@ -28,7 +28,7 @@ void SetData(Value& out, std::string_view name, std::string_view bytes) {
   out[name] = text;
 }
 
-// Null where there is none: kubectl has it so.
+// Null if there is none: kubectl has it so.
 Value Texts(const std::vector<std::string>& texts) {
   if (texts.empty()) return {};
   List<Value> list;
@@ -91,7 +91,7 @@ Value Entries(const std::map<std::string, Entry>& entries, const char* singular,
   return list;
 }
 
-// The path of a text that is not UTF-8; empty where there is none.
+// The path of a text that is not UTF-8; empty if there is none.
 std::string FindBadText(const Value& value, const std::string& path) {
   if (value.is_string()) return IsUtf8(value.string_value()) ? "" : path;
   std::size_t at = 0;

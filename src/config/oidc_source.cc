@@ -212,7 +212,7 @@ Result<Authorization> OidcSource::Get(const Context& ctx) {
     if (stopped || tokens.error().kind() == ErrorKind::kAuth) return tokens.error().WithContext("refresh the ID token");
     return Failed("cannot refresh the ID token: " + tokens.error().ToString());
   }
-  // Kept even where they cannot be written: they are good, and the old refresh token may be used up.
+  // Kept even if they cannot be written: they are good, and the old refresh token may be used up.
   settings_ = std::move(settings);
   obtained_at_ = clock_->Now();
   ++serial_;

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxQuoted = 200;
 constexpr std::size_t kMaxListed = 20;
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// The code point at `at`, and past it; false where the bytes are no UTF-8.
+// The code point at `at`, and past it; false if the bytes are no UTF-8.
 bool NextCodePoint(std::string_view text, std::size_t& at, char32_t& out) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);

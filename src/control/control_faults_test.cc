@@ -322,7 +322,7 @@ TEST_F(ControlFaultsTest, AReplicaThatIsCutOffStopsBeforeTheOtherOneBegins) {
   CreateMany(5);
   const auto wire = std::make_shared<CuttableTransport>(MakeHttpTransport({.base_url = server_->url()}).value());
   Mutex mu;
-  std::vector<std::string> log;  // who was working
+  std::vector<std::string> log;  // the replica that was working
   const auto make = [&](Client client, const std::string& who) {
     LeaderElectionOptions election = Quick(who);
     if (who == "a") {

@@ -19,7 +19,7 @@ class LruMap {
  public:
   explicit LruMap(std::size_t capacity) : capacity_(capacity < 1 ? 1 : capacity) {}
 
-  // Makes it the most recent one; null where it is not there.
+  // Makes it the most recent one; null if it is not there.
   V* Find(std::string_view key) {
     const auto found = index_.find(key);
     if (found == index_.end()) return nullptr;

@@ -7,7 +7,7 @@
 //   Struct  name, scope, qualified, file, fields, description, markers
 //   Field   name (a C++ name: MemberName in names.h), json, inlined, type, description, markers (+required is one of them)
 //   Alias   name, scope, qualified, file, type, constants, description, markers
-// Types are resolved: kStruct, kAlias and kBuiltin have qualified names. +kube:json and +kube:inline are written where they are needed,
+// Types are resolved: kStruct, kAlias and kBuiltin have qualified names. +kube:json and +kube:inline are written if they are needed,
 // whether they are among the markers or not. Names of constants are made from their values: kPhasePending.
 //
 // Declarations stand in the order of the model, except that what a struct needs comes before it; model.Index() has to have been called.

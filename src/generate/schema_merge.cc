@@ -1,4 +1,4 @@
-// Joining schemas: what allOf says becomes part of the schema itself where that is possible.
+// Joining schemas: what allOf says becomes part of the schema itself if that is possible.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -81,7 +81,7 @@ Value OwnKeys(const Value& schema) {
     const bool empty = value == Value(false) || (value.is_list() && value.list().empty());
     const bool data = key == "default" || key == "example";
     if (empty && !data && key != "x-kubernetes-preserve-unknown-fields") continue;
-    // OpenAPI documents have 65535.0 where the schema was made of 65535.
+    // OpenAPI documents have 65535.0 for the 65535 of a schema.
     if (const double number = value.double_value(); !data && value.is_double() && number == std::trunc(number) && std::abs(number) < 9e15) {
       out[key] = static_cast<std::int64_t>(number);
       continue;

@@ -33,7 +33,7 @@ void ChangeNames(Type& type, Change change) {
   }
 }
 
-// The words of a path, in the singular where it goes into a list: {"Spec", "Port"}.
+// The words of a path, in the singular for the elements of a list: {"Spec", "Port"}.
 std::vector<std::string> WordsOf(const SchemaPath& path) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < path.size(); ++i) {

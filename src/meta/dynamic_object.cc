@@ -74,7 +74,7 @@ bool SurelyFits(const FieldInfo& field, const Value& value) {
   }
 }
 
-// True only where decoding the value as that type would succeed. Decoding would say what is wrong, but costs more than all the rest of
+// True only if decoding the value as that type would succeed. Decoding would say what is wrong, but costs more than all the rest of
 // reading an object.
 bool SurelyFits(const TypeInfo& type, const Value& value) {
   if (!value.is_object() || type.form != TypeForm::kStruct) return false;

@@ -12,7 +12,7 @@ std::string Concat(std::initializer_list<std::string_view> parts) {
   return out;
 }
 
-// "first.rest"; rest is empty where there is no dot.
+// "first.rest"; rest is empty if there is no dot.
 std::pair<std::string_view, std::string_view> CutAtDot(std::string_view text) {
   std::size_t dot = text.find('.');
   if (dot == std::string_view::npos) return {text, {}};

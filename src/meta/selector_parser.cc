@@ -44,7 +44,7 @@ class Parser {
   std::size_t position_ = 0;
   Lexeme next_;
 
-  // Reads the next lexeme. `in` and `notin` are words; only where an operator is due do they mean more.
+  // Reads the next lexeme. `in` and `notin` are words; only if an operator is due do they mean more.
   void Advance() {
     while (position_ < text_.size() && IsBlank(text_[position_])) ++position_;
     std::size_t start = position_;

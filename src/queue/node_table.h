@@ -43,7 +43,7 @@ class NodeTable {
   void Erase(const WorkNode* node) {
     std::size_t hole = node->hash & mask();
     while (slots_[hole].node != node) hole = (hole + 1) & mask();
-    // What stands behind moves up where it may, so that no search ends too early.
+    // What stands behind moves up if it may, so that no search ends too early.
     for (std::size_t i = (hole + 1) & mask(); slots_[i].node != nullptr; i = (i + 1) & mask()) {
       const std::size_t home = slots_[i].hash & mask();
       if (((i - home) & mask()) < ((i - hole) & mask())) continue;

@@ -149,7 +149,7 @@ TEST_F(Contract05Workqueue, QueueDrainageUsingShutDownWithDrainWaitsForDone) {
     Thread drain("drain", [&] { drained = queue_.ShutDownWithDrain(ctx_); });
     while (!queue_.shutting_down()) std::this_thread::yield();
     queue_.Done("a");
-    // Still one at work: another one who drains does not come through either.
+    // Still one key in work: another call that drains does not return either.
     clock_->Advance(1s);
     EXPECT_TRUE(IsDeadlineExceeded(queue_.ShutDownWithDrain(soon).error()));
     queue_.Done("b");

@@ -190,7 +190,7 @@ TEST(WorkQueueThreadsTest, ACancelledWorkerLeavesTheOthersWorking) {
         if (queue.Take(made.first)) ++taken;
       });
     }
-    // The stop and the key race for the sleepers; the key must reach the one who stays, or one of them.
+    // The stop and the key race for the sleepers; the key must reach the sleeper that stays, or one of them.
     Thread canceller("cancel", [&] { made.second.Cancel(); });
     queue.Add(1);
     workers.clear();
@@ -220,7 +220,7 @@ TEST(WorkQueueThreadsTest, AKeyThatACancelledSleeperWasWokenForGoesToAnother) {
     queue.Add(1);
     canceller.Join();
     leaving.Join();
-    if (taken == 1) queue.ShutDown();  // the one who left had it: let the other one go
+    if (taken == 1) queue.ShutDown();  // the sleeper that left had it: let the other one go
     staying.Join();
     EXPECT_EQ(taken, 1);
   }

@@ -30,7 +30,7 @@ Certificate Read(const std::string& pem) {
   return certificate;
 }
 
-// 0 where `leaf` is one that `ca` signed and that is good for `purpose` now; OpenSSL's error otherwise.
+// 0 if `leaf` is one that `ca` signed and that is good for `purpose` now; OpenSSL's error otherwise.
 int Verify(const std::string& ca, const std::string& leaf, int purpose) {
   const Certificate trusted = Read(ca);
   const Certificate target = Read(leaf);

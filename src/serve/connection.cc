@@ -59,7 +59,7 @@ class Connection::Link final : public Waker {
     MutexLock lock(mu_);
     pumping_ = true;
   }
-  // False, and the end of pumping, where there is nothing.
+  // False, and the end of pumping, if there is nothing.
   bool Take(std::vector<std::shared_ptr<ExchangeState>>& changed) {
     MutexLock lock(mu_);
     changed.clear();
@@ -249,7 +249,7 @@ void Connection::Pump() {
   Arm();
 }
 
-// True where something was sent, and there may be more.
+// True if something was sent, and there may be more.
 bool Connection::Send() {
   if (writing_ || phase_ == Phase::kClosed) return false;
   if (tls_ != nullptr ? !tls_->pending().empty() : plain_sent_ < plain_pending_.size()) return SendPending();

@@ -1,4 +1,4 @@
-// Connection: a socket, TLS where there is some, and the session that speaks over them. The only place, with http_server.cc, that knows
+// Connection: a socket, optional TLS, and the session that speaks over them. The only place, with http_server.cc, that knows
 // Boost.Asio.
 #pragma once
 
@@ -55,7 +55,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class Phase { kHandshake, kSniff, kSession, kDraining, kClosed };
 
   void OnReadable();
-  // Bytes off the network, through TLS where there is some.
+  // Bytes off the network, through TLS if it is used.
   void Consume(std::string_view bytes);
   void ConsumePlain(std::string_view bytes);
   void ConsumeEnd();

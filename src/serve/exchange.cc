@@ -307,7 +307,7 @@ void Dispatch(const HttpServer::Handler& handler, const std::shared_ptr<Exchange
     what = "unknown exception";
   }
   Log().Error(Error(ErrorKind::kUserCode, what), "A handler threw", {{"method", state->request().method}, {"path", state->request().path}});
-  exchange->Reply(InternalError());  // does nothing where the answer had begun: dropping it then aborts
+  exchange->Reply(InternalError());  // does nothing if the answer had begun: dropping it then aborts
 }
 
 std::string_view HttpHeaders::Get(std::string_view name) const {

@@ -17,7 +17,7 @@ class FrameBudget {
 
   FrameBudget(std::uint32_t burst, TimePoint now) : burst_(std::max<std::uint32_t>(1, burst)), left_(burst_), refilled_(now) {}
 
-  // False where there is nothing left. The time is only asked for then.
+  // False if there is nothing left. The time is only asked for then.
   template <typename Now>
   bool Spend(const Now& now) {
     if (left_ < 1) {

@@ -171,7 +171,7 @@ bool Http1Session::CountHead() {
   return true;
 }
 
-// False where more input is needed, or nothing more is to be done.
+// False if more input is needed, or nothing more is to be done.
 bool Http1Session::ParseSome() {
   if (state_ == State::kIdle) {
     // Empty lines between requests are harmless, and some clients send them.

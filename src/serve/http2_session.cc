@@ -548,7 +548,7 @@ int Http2Session::OnFrameSent(const nghttp2_frame* frame) {
   stream->sent = true;
   budget_.Earn(4);
   if (context_.account != nullptr) context_.account->Answered();
-  // It is complete for the handler, also where the client still has to send the rest of a body that was too large.
+  // It is complete for the handler, also if the client still has to send the rest of a body that was too large.
   if (stream->exchange != nullptr) stream->exchange->Close();
   if (!stream->client_done) body_timeouts_.push_back({std::chrono::steady_clock::now() + limits_.body_timeout, frame->hd.stream_id});
   return 0;

@@ -86,7 +86,7 @@ TEST(HttpLimitsTest, Http2IsOffByDefault) {
   EXPECT_EQ(Fetch({.url = UrlOf(*both, "/", true), .http2 = true, .ca_pem = Pki().ca_pem}).http_version, 2);
 }
 
-// kube-apiserver (Go's http.Transport) does after 90 s. Who closes first may cut a request that is on its way.
+// kube-apiserver (Go's http.Transport) does after 90 s. The side that closes first may cut a request that is on its way.
 TEST(HttpLimitsTest, WebhooksKeepIdleConnectionsLongerThanApiServersDo) {
   EXPECT_GT(HttpLimits::ForWebhooks().idle_timeout, std::chrono::seconds(90));
 }

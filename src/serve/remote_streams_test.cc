@@ -51,7 +51,7 @@ class WebSocketClient {
   const std::string& head() const { return head_; }
   void Send(WebSocketOpcode opcode, std::string_view payload) { raw_.Send(WebSocketFrame(opcode, payload, 0xdeadbeef)); }
   void SendBinary(std::string_view payload) { Send(WebSocketOpcode::kBinary, payload); }
-  // The next message or control frame; a close frame with code 1006 where the connection ended.
+  // The next message or control frame; a close frame with code 1006 if the connection ended.
   WebSocketParser::Item Next() {
     while (true) {
       Result<std::optional<WebSocketParser::Item>> next = parser_.Next();
@@ -84,7 +84,7 @@ class SpdyClient {
     EXPECT_EQ(reply.stream, id);
   }
   void Data(std::uint32_t id, std::string_view data, bool fin = false) { SendBytes(EncodeSpdyData(id, data, fin)); }
-  // A goodbye where the connection ended.
+  // A goodbye if the connection ended.
   SpdyFrame Next() {
     while (true) {
       Result<std::optional<SpdyFrame>> next = parser_.Next();

@@ -43,7 +43,7 @@ Error ConfigError(std::string_view what) {
   return Error(ErrorKind::kConfig, code == 0 ? std::string(what) : fmt::format("{}: {}", what, text.data()));
 }
 
-// `http1_only` is null where HTTP/2 is spoken, too.
+// `http1_only` is null if HTTP/2 is spoken, too.
 int SelectProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in, unsigned int in_size,
                    void* http1_only) {
   static constexpr std::string_view kBoth("\x02h2\x08http/1.1", 12);

@@ -23,7 +23,7 @@ struct Handshake {
   std::string ciphers = "ALL";
 };
 
-// "TLSv1.3 TLS_AES_256_GCM_SHA384", or "" where the server refuses.
+// "TLSv1.3 TLS_AES_256_GCM_SHA384", or "" if the server refuses.
 std::string Connect(const HttpServer& server, const Handshake& with) {
   const RawClient client(server.port());
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);

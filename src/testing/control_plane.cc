@@ -37,7 +37,7 @@ constexpr Part kParts[] = {Part::kEtcd, Part::kApiServer, Part::kControllerManag
 
 std::size_t IndexOf(Part part) { return static_cast<std::size_t>(part); }
 
-// A key pair that is read from the folder where it is there, and made and written otherwise.
+// A key pair that is read from the folder if it exists, and created and written otherwise.
 Result<serve::KeyPair> KeepPair(const std::string& base, const std::function<Result<serve::KeyPair>()>& make) {
   if (std::filesystem::exists(base + ".crt") && std::filesystem::exists(base + ".key")) {
     Result<std::string> certificate = internal::ReadFile(base + ".crt");
@@ -161,7 +161,7 @@ class ControlPlane::Impl {
   void DescribeApiServer(const std::string& assets);
   void DescribeControllerManager(const std::string& assets);
   Result<void> StartPart(const Context& ctx, Part part);
-  // What is there a moment after the server says that it is ready.
+  // What exists a moment after the server reports that it is ready.
   Result<void> WaitForObject(const Context& ctx, const std::string& path) const;
   Result<void> ReadVersion(const Context& ctx);
   std::string Pki(const std::string& file) const { return directory_ + "/pki/" + file; }
@@ -369,7 +369,7 @@ void ControlPlane::Impl::DescribeControllerManager(const std::string& assets) {
                                                      .ca_pem = ca_->certificate_pem(),
                                                      .certificate_pem = certificate.value_or(""),
                                                      .key_pem = key.value_or("")});
-            // Where it cannot be written, the program says so itself.
+            // If it cannot be written, the program says so itself.
             static_cast<void>(internal::WriteFile(kubeconfig, text));
             std::vector<std::string> flags = {
                 "--kubeconfig=" + kubeconfig,

@@ -59,7 +59,7 @@ void SetBlob(CURL* handle, CURLoption option, const std::string& pem) {
   Curl().easy_setopt(handle, option, &blob);
 }
 
-// Everything but where the answer goes.
+// Everything except the destination of the answer.
 void Prepare(CURL* handle, const HttpIdentity& identity, const HttpCall& call, HeaderList& headers) {
   Curl().easy_setopt(handle, CURLOPT_URL, call.url.c_str());
   Curl().easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);

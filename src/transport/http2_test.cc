@@ -162,7 +162,7 @@ TEST(Http2LimitTest, AServerThatRefusesEverythingIsAnErrorAtSomeTime) {
   EXPECT_EQ(server.accepted(), 5);
 }
 
-// A connection that ends without an answer: what can be repeated is sent again where the connection had been used before.
+// A connection that ends without an answer: what can be repeated is sent again if the connection had been used before.
 TEST(Http2LimitTest, OnlyWhatCanBeRepeatedIsSentAgainWhenAConnectionEnds) {
   std::atomic<int> requests = 0;
   Http2Server server([&](H2Peer& http, RawPeer& peer, int number) {

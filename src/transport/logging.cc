@@ -1,4 +1,4 @@
-// WithLogging: what goes over the wire, for people who look for a fault.
+// WithLogging: logs requests and answers, to find faults.
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace kube {
 namespace {
 
-// The most talkative level that is wanted, as far as it matters here; 0 where it is none of ours.
+// The most talkative level that is wanted, as far as it matters here; 0 if it is none of ours.
 int LevelOf(const Logger& logger) {
   for (int level = 10; level >= 6; --level) {
     if (logger.V(level)) return level;

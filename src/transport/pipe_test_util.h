@@ -89,7 +89,7 @@ class RawWebSocket {
  public:
   explicit RawWebSocket(std::unique_ptr<UpgradedConnection> end) : end_(std::move(end)), parser_(std::size_t{16} << 20, true) {}
 
-  // The next message or control frame; a close frame with "gone" where the client has left.
+  // The next message or control frame; a close frame with "gone" if the client has left.
   WebSocketParser::Item Next() {
     while (true) {
       Result<std::optional<WebSocketParser::Item>> item = parser_.Next();

@@ -1,4 +1,4 @@
-// WithRetry: tries again where that is safe, and keeps to the rate limit.
+// WithRetry: retries requests if that is safe, and observes the rate limit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ bool IsRetryable(const Error& error, Mode mode, std::string_view method) {
   return false;
 }
 
-// What the server asked for; nothing where it did not ask, or asked with a date.
+// What the server asked for; nothing if it did not ask, or asked with a date.
 std::optional<Nanoseconds> RetryAfter(const HttpResponse& response) {
   if (response.code != 429 && response.code < 500) return std::nullopt;
   const std::optional<std::int64_t> seconds = internal::ParseWhole(response.headers.Get("Retry-After"));

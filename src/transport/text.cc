@@ -5,7 +5,7 @@
 namespace kube::internal {
 namespace {
 
-// The length of the UTF-8 sequence at the start of `text`, and its code point; 0 where there is none.
+// The length of the UTF-8 sequence at the start of `text`, and its code point; 0 if there is none.
 std::size_t DecodeOne(std::string_view text, std::uint32_t& code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

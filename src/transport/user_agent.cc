@@ -1,4 +1,4 @@
-// WithUserAgent: says who we are, as a program.
+// WithUserAgent: identifies the program to the server.
 #include <utility>
 
 #include "kube/transport/decorators.h"

@@ -1,4 +1,4 @@
-// Finds tables that cannot be right, before an engine writes where it should not.
+// Finds tables that cannot be right, before an engine writes out of bounds.
 #include <algorithm>
 #include <string>
 #include <unordered_map>

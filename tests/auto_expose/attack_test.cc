@@ -620,7 +620,7 @@ TEST_P(AutoExposeAttackTest, AForeignIngressOfTheSameNameIsLeftAlone) {
   for (const std::string& event : Events("web")) EXPECT_THAT(event, Not(HasSubstr("Exposed")));
 }
 
-// One who cannot be exposed at all does not keep a host from others, however old.
+// A workload that cannot be exposed at all does not keep a host from others, however old.
 TEST_P(AutoExposeAttackTest, SquattingWithoutAServiceBlocksNobody) {
   OpenPolicy();
   Evil([&] { ASSERT_TRUE(client_->Create(Patient(), kube::internal::MakeService(evil_, "old"))); });

@@ -169,7 +169,7 @@ class AutoExposeChaosTest : public ::testing::TestWithParam<const char*> {
     return client_->Patch<Ingress>(ctx, key, Patch::Json(R"([{"op":"replace","path":"/spec/rules/0/host","value":"x.example.org"}])")).ok();
   }
 
-  // What is not as it should be; empty where all is.
+  // What is not as it should be; empty if all is.
   std::string Differences() const {
     const auto deployments = client_->List<Deployment>(Patient(), {.ns = kNamespace});
     const auto services = client_->List<Service>(Patient(), {.ns = kNamespace});

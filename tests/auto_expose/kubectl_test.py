@@ -4,7 +4,7 @@
     kubectl_test.py embedded|real KUBEXX AUTO_EXPOSE BUILD_CONTROL_PLANE [NAME...]
 
 One line for each case; a failure prints what was seen and what auto-expose wrote meanwhile. With names only those cases run. Exit code 77,
-with the reason, where there is no kubectl or no real control plane.
+with the reason, if there is no kubectl or no real control plane.
 """
 
 import json

@@ -1,4 +1,4 @@
-// Who wrote when, from the API server's audit log; and whether one did that wasn't allowed to.
+// The writers of each moment, from the API server's audit log; and whether one wrote without the lease.
 //
 // Two writers: what is checked for each write of a child, by the time at which the replica SENT it (its Audit-ID has that):
 //   1. the last lease write that had succeeded by then made that very replica the holder;
@@ -30,14 +30,14 @@ struct ChildWrite {
   std::string replica{};
   std::string what{};  // "patch of-d17"
   Micros sent = 0, received = 0;
-  std::optional<Micros> completed{};  // none where the server died first
+  std::optional<Micros> completed{};  // none if the server died first
   int code = 0;
 };
 
 struct AuditLog {
   std::vector<LeaseWrite> leases{};  // by completion
   std::vector<ChildWrite> writes{};  // by sending
-  int broken_lines = 0;              // cut off where the server was killed
+  int broken_lines = 0;              // cut off if the server was killed
 };
 
 // Policy for a server that logs what is needed here, and nothing else.

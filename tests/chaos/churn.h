@@ -1,4 +1,4 @@
-// Deployments that come, change and go, and strangers who meddle with their children.
+// Deployments that are created, changed and deleted, and other clients that meddle with their children.
 #pragma once
 
 #include <atomic>

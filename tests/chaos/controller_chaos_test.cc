@@ -1,7 +1,7 @@
 // Two replicas of a controller that keeps one ConfigMap for each Deployment, on a real control plane. Deployments come, change and go while
 // the leader, kube-apiserver and etcd are killed (-9), and leaders frozen and ended. At the end:
 //   - each Deployment has its ConfigMap, made for its last version: no key was forgotten;
-// - no ConfigMap belongs to a Deployment that does not exist any more;
+//   - no ConfigMap belongs to a Deployment that does not exist any more;
 //   - at no time two replicas wrote (audit_log.h says what that means, and what cannot be promised);
 //   - no replica crashed, hung at its end, grew without bound or kept a processor busy with nothing to do.
 //
@@ -208,9 +208,9 @@ class ControllerChaosTest : public ::testing::Test {
     RestartParts();
   }
 
-  // ---- What is there ----
+  // ---- The live state ----
 
-  // What differs between what is wanted and what is there: empty where nothing does.
+  // Differences between the desired and the live state: empty if nothing does.
   std::string Differences() const {
     const Result<ObjectList<Deployment>> deployments = client_->List<Deployment>(Patient(), {.ns = kNamespace});
     if (!deployments) return deployments.error().ToString();
@@ -250,7 +250,7 @@ class ControllerChaosTest : public ::testing::Test {
     }
     return out;
   }
-  // Until nothing differs. A busy machine is slow, but what differs becomes less: where nothing happens for kPatience, something is lost.
+  // Until nothing differs. A busy machine is slow, but what differs becomes less: if nothing happens for kPatience, something is lost.
   void ExpectSettled() const {
     std::string before;
     for (auto since = steady_clock::now(), begin = since;;) {

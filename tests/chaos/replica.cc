@@ -6,7 +6,7 @@
 //
 // After SIGUSR1 it writes the manager's debug report to standard error, for tests that fail.
 //
-// Each of its writes has an Audit-ID that says who sent it and when: "a-3.1789000000000000.42". The server's audit log has it then.
+// Each of its writes has an Audit-ID that names its sender and time: "a-3.1789000000000000.42". The server's audit log has it then.
 #include <signal.h>
 #include <unistd.h>
 

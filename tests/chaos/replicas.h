@@ -51,7 +51,7 @@ class Replica {
   // Identity of the process that runs or ran last: "a-3".
   std::string identity() const;
 
-  // Starts it where it does not run and should. To be called again and again.
+  // Starts it if it should run and does not. To be called again and again.
   void Tend();
 
   // It is started again after `rest`.

@@ -85,7 +85,7 @@ class Family {
       if (!client_.Delete<Secret>(ctx, {"default", String(oldest)})) ++errors;
       known.children.erase(known.children.begin());
     }
-    // In the same run, where the cache has had no time at all; or in the next one.
+    // In the same run, when the cache has had no time at all; or in the next one.
     if (known.next % 2 == 0) Compare(ctx, parent, known);
     if (known.next % 3 == 0) Touch(ctx, request.key, known);
   }
@@ -112,7 +112,7 @@ class Family {
     }
     ConfigMap changed = **own;
     changed.data["children"] = String(std::to_string(known.next));
-    const Result<ConfigMap> updated = client_.Update(ctx, changed);  // a conflict where the cache is behind
+    const Result<ConfigMap> updated = client_.Update(ctx, changed);  // a conflict if the cache is behind
     if (updated) {
       known.version = updated->metadata.resource_version.str();
     } else {

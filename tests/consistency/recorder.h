@@ -19,7 +19,7 @@ using View = std::map<ObjectKey, Ptr<ConfigMap>>;
 
 std::uint64_t VersionOf(const ConfigMap& object);
 ObjectKey KeyOf(const ConfigMap& object);
-// How the two differ, for a person; empty where they do not.
+// How the two differ, for a person; empty if they do not.
 std::string Difference(const View& a, const View& b);
 
 struct RecorderOptions {
@@ -45,7 +45,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
 
   // What replaying all calls gives.
   View view() const;
-  // Until the view is `wanted`. False where it is not within `limit` of real time.
+  // Until the view is `wanted`. False if it is not within `limit` of real time.
   bool WaitFor(const View& wanted, std::chrono::steady_clock::duration limit) const;
   std::vector<std::string> mistakes() const;
   // The last calls, for a person.

@@ -52,7 +52,7 @@ class Schedule {
  public:
   Schedule(World& world, std::uint64_t seed);
 
-  // What went wrong; empty where nothing did.
+  // What went wrong; empty if nothing did.
   std::string Run();
 
  private:

@@ -100,7 +100,7 @@ TEST(BadTextTest, UnknownFieldsAndRawJsonAreMended) {
   EXPECT_EQ(read->spec.unknown_fields.json(), "\"new" + kBad + "\":\"" + kBad + "\"");
   EXPECT_TRUE(FromJson<Deployment>(ToJson(*read).value()));
 
-  // By protobuf raw JSON comes with any bytes. What is no JSON at all is refused where it is written, and named.
+  // By protobuf raw JSON comes with any bytes. What is no JSON at all is refused when it is written, and named.
   Deployment raw;
   raw.metadata.managed_fields = {meta::v1::ManagedFieldsEntry{}};
   raw.metadata.managed_fields[0].fields_v1 = RawJson(String("{\"f:\xff\":{}}"));

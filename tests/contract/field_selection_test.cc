@@ -36,7 +36,7 @@ std::string PathText(const Names& names) {
   return out;
 }
 
-// Goes into the object at random, as far as its tables go, and may stop anywhere. Nothing where there is nothing to name.
+// Goes into the object at random, as far as its tables go, and may stop anywhere. Nothing if there is nothing to name.
 void Walk(const TypeInfo& type, const Value& json, Random& random, Names& names);
 
 void WalkElement(const FieldInfo& field, const Value& json, Random& random, Names& names) {

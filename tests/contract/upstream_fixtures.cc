@@ -11,7 +11,7 @@
 namespace kube::contract {
 namespace {
 
-// Standard output of a command, or nothing where it failed.
+// Standard output of a command, or nothing if it failed.
 std::string Output(const char* command) {
   std::string out;
   FILE* pipe = popen(command, "r");

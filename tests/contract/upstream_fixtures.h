@@ -9,7 +9,7 @@
 namespace kube::contract {
 
 struct Fixtures {
-  std::filesystem::path folder;  // testdata/ of the module; empty where there is no Go toolchain
+  std::filesystem::path folder;  // testdata/ of the module; empty if there is no Go toolchain
   std::string why_missing;       // then this says so
 };
 

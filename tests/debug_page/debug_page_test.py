@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Opens the debug page of a manager in headless Chromium and looks at what is there.
+"""Opens the debug page of a manager in headless Chromium and checks its content.
 
     debug_page_test.py DEBUG_PAGE_SERVER
 
-Chromium is driven by its DevTools protocol over two pipes. Exit code 77 where there is no Chromium (`make test-slow` installs it).
+Chromium is driven by its DevTools protocol over two pipes. Exit code 77 if there is no Chromium (`make test-slow` installs it).
 """
 
 import fcntl
@@ -166,7 +166,7 @@ class Server:
             self.process.stdout.close()
 
 
-# The text of the cell in column `label` of the row of `key`; null where there is no such row.
+# The text of the cell in column `label` of the row of `key`; null if there is no such row.
 CELL = """((key, label) => {
   const row = Array.from(document.querySelectorAll('#objects tbody tr')).find((r) => r.cells[0].textContent === key);
   return row ? Array.from(row.cells).find((c) => c.dataset.label === label).textContent : null;

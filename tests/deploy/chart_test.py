@@ -3,7 +3,7 @@
 
     chart_test.py KUBEXX AUTO_EXPOSE SOURCE_ROOT
 
-Exit code 77 where helm is not built. Without a real control plane the checks that need one are left out.
+Exit code 77 if helm is not built. Without a real control plane the checks that need one are left out.
 """
 
 import json

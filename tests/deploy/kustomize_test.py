@@ -3,7 +3,7 @@
 
     kustomize_test.py KUBEXX AUTO_EXPOSE SOURCE_ROOT
 
-Exit code 77 where there is neither kubectl nor a real control plane.
+Exit code 77 if there is neither kubectl nor a real control plane.
 """
 
 import os

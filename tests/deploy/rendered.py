@@ -54,7 +54,7 @@ class Rendered:
 
 
 class Report:
-    """One line for each check, and what was said where one fails."""
+    """One line for each check, and the output if one fails."""
 
     def __init__(self):
         self.failures = 0

@@ -25,7 +25,7 @@ class RealServer:
         self.env = {**env, "KUBECONFIG": self.kubeconfig}
         command = [kubexx, "control-plane", "--version", version, "--kubeconfig-out", self.kubeconfig]
         self.process = Background(command, os.path.join(work, f"{version}.log"), env=env)
-        # The oldest server takes a minute where the machine is busy; as long as it tries, it may.
+        # The oldest server takes a minute if the machine is busy; as long as it tries, it may.
         ready = any(self.process.wait_text("is ready at") or self.process.process.poll() is not None for _ in range(3))
         if not ready or self.process.process.poll() is not None:
             said = self.process.text()
@@ -158,6 +158,6 @@ class RealServer:
 
 
 def find(script, *args):
-    """What a build script prints with --path, or None where that is not built."""
+    """What a build script prints with --path, or None if that is not built."""
     done = run(script, *args)
     return done.stdout.strip() if done.returncode == 0 else None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the example programs as a person would: against `kubexx apiserver`, and against `kubexx control-plane` where one is built.
+"""Runs the example programs as a person would: against `kubexx apiserver`, and against `kubexx control-plane` if one is built.
 
     examples_test.py KUBEXX EXAMPLES_FOLDER DOCS_FOLDER BUILD_CONTROL_PLANE
 """
@@ -67,7 +67,7 @@ def scenario(run, work, kubectl=None):
         run.check("pod_watch sees it", bool(seen), watch.text())
         code = watch.end(signal.SIGINT)
         run.check("pod_watch ends with Ctrl-C", code == 0, f"exit code {code}\n" + watch.text())
-    # The informer, too; and it shows what is there.
+    # The informer, too; and it shows existing objects.
     with Background(run.program("pod_informer"), os.path.join(work, "informer.log")) as informer:
         run.check("pod_informer starts", bool(informer.wait_text("the cache is complete: pods: ")), informer.text())
         run.expect("pod_crud", equals=created)

@@ -3,7 +3,7 @@
 
     kubectl_test.py KUBEXX KUBECTL | KUBEXX --find BUILD_CONTROL_PLANE
 
-With --find the named script says where kubectl is. Exit code 77 where there is none. One line for each check; a failure prints the command,
+With --find the named script says where kubectl is. Exit code 77 if there is none. One line for each check; a failure prints the command,
 what it said and what the server wrote meanwhile.
 """
 

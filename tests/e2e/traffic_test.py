@@ -3,7 +3,7 @@
 
     traffic_test.py KUBEXX TRAFFIC_CLIENT BUILD_CONTROL_PLANE
 
-Both talk plain HTTP to `kubexx apiserver` through a relay that keeps a copy of what goes by. Exit code 77 where there is no kubectl.
+Both talk plain HTTP to `kubexx apiserver` through a relay that keeps a copy of what goes by. Exit code 77 if there is no kubectl.
 """
 
 import os

@@ -33,7 +33,7 @@ class Tutorial:
         self.failures = 0
 
     def ask(self, method, path, body=None, content="application/json"):
-        """The answer, or None where there is no such thing."""
+        """The answer, or None if there is no such thing."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=method, headers={"Content-Type": content})
         try:

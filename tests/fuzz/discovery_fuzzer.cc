@@ -38,7 +38,7 @@ void Check(const DiscoveryRoot& root) {
   for (const ApiResourceList& list : root.lists) {
     for (const ApiResource& r : list.resources) {
       if (r.is_subresource() || r.name.empty()) continue;
-      // Also where the same group-version comes twice, of which the first counts.
+      // Also if the same group-version comes twice, of which the first counts.
       if (apis->Find(list.group_version) != &list && apis->Find(list.group_version)->Find(r.name) == nullptr) continue;
       (void)index.Argument(r.name, nullptr);
       (void)index.Kinds({list.group_version.group, r.gvk.kind}, {});

@@ -11,7 +11,7 @@
 
 namespace kube::fuzz {
 
-// The first `count` lines as Values; nothing where there are fewer, or one is no JSON.
+// The first `count` lines as Values; nothing if there are fewer, or one is no JSON.
 inline std::optional<std::vector<Value>> ParseLines(const std::uint8_t* data, std::size_t size, std::size_t count) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   std::vector<Value> out;

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   bool matches = selector->Matches(labels);
   if (again->Matches(labels) != matches) std::abort();
-  // The struct form, where there is one, must select the same.
+  // The struct form, if there is one, must select the same.
   Result<kube::meta::v1::LabelSelector> api = selector->ToLabelSelector();
   if (!api) return 0;
   Result<Selector> back = Selector::FromLabelSelector(*api);

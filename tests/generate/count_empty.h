@@ -11,7 +11,7 @@ namespace kube::generate {
 struct EmptyCount {
   std::size_t all = 0, kept = 0;
 
-  // Those below `given`, and whether `written` has them in the same place. It is null where it has nothing.
+  // Those below `given`, and whether `written` has them in the same place. It is null if it has nothing.
   void Add(const Value& given, const Value& written) {
     if (given.is_list()) {
       AddOne(given.list().empty(), written.is_list());

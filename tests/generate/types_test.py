@@ -133,7 +133,7 @@ def strip(schema):
 
 
 def strip_builtins(ours, theirs):
-    """Where the header has a struct of kubexx, ours has no descriptions at all."""
+    """If the header has a struct of kubexx, ours has no descriptions at all."""
     for key in ("items", "additionalProperties"):
         if isinstance(ours.get(key), dict) and isinstance(theirs.get(key), dict):
             if "properties" in ours[key] and not has_descriptions(ours[key]):

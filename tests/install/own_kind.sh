@@ -68,7 +68,7 @@ edit api/v1/address.h 's|MaxLenth=43|MaxLength=39|'
 build_own_kind manifests
 grep -q 'maxLength: 39' "$source/config/crd/own.example.com_networks.yaml" || fail "the CRD does not follow an included header"
 
-# Another command; as if cross-compiling, where the one beside the package is for another machine.
+# Another command; as if cross-compiling, if the one beside the package is for another machine.
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$prefix/bin/kubexx" > "$work/kubexx_of_this_machine"
 chmod +x "$work/kubexx_of_this_machine"
 cross=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=riscv64)

@@ -39,7 +39,7 @@ struct Settings {
   std::size_t connections = 0;
 };
 
-// A connection; sending fails where the server has closed it, or does not read for two seconds.
+// A connection; sending fails if the server has closed it, or does not read for two seconds.
 class Wire {
  public:
   Wire(const Settings& settings, std::size_t index, SSL_CTX* tls) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -87,7 +87,7 @@ class Wire {
       (void)recv(fd_, buffer, sizeof(buffer), 0);
     }
   }
-  // False where the server has closed it; what it sent is not read.
+  // False if the server has closed it; what it sent is not read.
   bool open() {
     pollfd state{fd_, POLLRDHUP, 0};
     if (open_ && poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) open_ = false;
@@ -210,7 +210,7 @@ const std::map<std::string, Attack>& Attacks() {
   return attacks;
 }
 
-// As many files as connections, where the system allows it; fewer connections otherwise.
+// As many files as connections, if the system allows it; fewer connections otherwise.
 std::size_t Affordable(std::size_t connections) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);

@@ -38,7 +38,7 @@ class PortsAttackTest : public ManagerServerTest, public ::testing::WithParamInt
     options.server_limits.http2 = true;
     return options;
   }
-  // As Prometheus does it, with a connection that lives on; its clients try again where the server closed it.
+  // As Prometheus does it, with a connection that lives on; its clients retry if the server closed it.
   static std::shared_ptr<Transport> Scraper(std::uint16_t port) {
     ClientConfig config;
     config.host = std::string(GetParam().tls ? "https" : "http") + "://127.0.0.1:" + std::to_string(port);

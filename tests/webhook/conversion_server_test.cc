@@ -1,5 +1,5 @@
 // A kind in two versions on a real kube-apiserver, which calls our conversion webhook. One control plane for all tests; each has a
-// namespace of its own. Skipped where the programs are not on the machine.
+// namespace of its own. Skipped if the programs are not on the machine.
 #include <gmock/gmock.h>
 
 #include <atomic>

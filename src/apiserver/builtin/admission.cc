@@ -169,7 +169,7 @@ Result<void> AdmitServiceAccount(Pod& pod, const AdmissionContext& context) {
 
 // ---- Default classes ----
 
-// The newest of the classes that are marked as default; by name where they are equally old.
+// The newest of the classes that are marked as default; by name if they are equally old.
 String DefaultClass(const std::vector<Value>& classes, std::initializer_list<const char*> marks) {
   const Value* best = nullptr;
   for (const Value& c : classes) {

@@ -6,7 +6,7 @@
 
 namespace kube::apiserver {
 
-// What is wrong with the schedule, in the server's words; empty where nothing is.
+// What is wrong with the schedule, in the server's words; empty if nothing is.
 std::string CronProblem(std::string_view schedule);
 
 }  // namespace kube::apiserver

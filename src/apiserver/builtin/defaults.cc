@@ -15,7 +15,7 @@ struct Defaults {
   std::unordered_set<const TypeInfo*> reach;
 };
 
-// True where the type or a part of it has defaults. Types may contain themselves; `open` are those on the way here.
+// True if the type or a part of it has defaults. Types may contain themselves; `open` are those on the way here.
 bool Reaches(const TypeInfo& type, Defaults& d, std::unordered_set<const TypeInfo*>& open) {
   if (d.reach.contains(&type)) return true;
   if (!open.insert(&type).second) return false;

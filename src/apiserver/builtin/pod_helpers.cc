@@ -45,7 +45,7 @@ void ApplyToAffinity(Box<A>& box, const Map<String>& labels) {
   for (PodAffinityTerm& t : affinity.required_during_scheduling_ignored_during_execution) ApplyToTerm(t, labels);
 }
 
-// False where the lists do not name the same containers.
+// False if the lists do not name the same containers.
 bool WithNewResources(List<Container>& merged, const List<Container>& wanted) {
   if (merged.size() != wanted.size()) return false;
   for (std::size_t i = 0; i < merged.size(); ++i) {

@@ -116,7 +116,7 @@ Result<void> CheckSelectableField(const TypeInfo& type, std::string_view label) 
   AnyObject empty(type);
   Fields own;
   bool has_own = AddOwnFields(type, empty.data(), own);
-  // A kind that lists its labels lists metadata.namespace only where it has one; the others do not look.
+  // A kind that lists its labels lists metadata.namespace only if it has one; the others do not look.
   if (label == "metadata.name" || own.contains(label)) return {};
   if (label == "metadata.namespace" && (!has_own || KindOf(type).namespaced)) return {};
   if (!has_own) return BadRequest("\"" + text + R"(" is not a known field selector: only "metadata.name", "metadata.namespace")");

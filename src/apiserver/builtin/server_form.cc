@@ -15,7 +15,7 @@ namespace {
 
 void Complete(const TypeInfo& type, Value& value);
 
-// What stands in for a field that was left out; false where leaving it out is right.
+// What stands in for a field that was left out; false if leaving it out is right.
 bool MissingForm(const TypeInfo& type, const FieldInfo& field, Value& form) {
   if (field.shape != FieldShape::kPlain) return false;
   switch (field.kind) {

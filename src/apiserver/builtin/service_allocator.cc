@@ -34,7 +34,7 @@ std::optional<std::pair<std::uint32_t, int>> ParseNetwork(const std::string& tex
   return std::pair(*address & (~std::uint32_t{0} << (32 - bits)), bits);
 }
 
-// How much of a range is kept for those who ask for a certain address or port: a sixteenth, at least 16, at most 256 (ports: 128).
+// The part of a range that is reserved for requests of a certain address or port: a sixteenth, at least 16, at most 256 (ports: 128).
 std::uint32_t ReservedPart(std::uint32_t size, std::uint32_t divisor, std::uint32_t most) {
   std::uint32_t part = std::clamp<std::uint32_t>(size / divisor, 16, most);
   return part < size ? part : 0;

@@ -27,7 +27,7 @@ using meta::v1::ObjectMeta;
 
 // ---- Fields by name ----
 
-// A struct field of the type, plain or optional; null where it has none of that name.
+// A struct field of the type, plain or optional; null if it has none of that name.
 const FieldInfo* FindStruct(const TypeInfo& type, std::string_view name) {
   for (const FieldInfo& field : type) {
     bool is_struct = field.shape == FieldShape::kPlain || field.shape == FieldShape::kOptional;
@@ -97,7 +97,7 @@ bool HasStatusSubresource(const TypeInfo& type) {
 
 constexpr const char* kTemplateGeneration = "deprecated.daemonset.template.generation";
 
-// True where the client changed what the generation counts.
+// True if the client changed what the generation counts.
 bool CountsAsChange(const TypeInfo& type, const void* object, const void* old) {
   if (auto* a = As<apps::v1::Deployment>(type, object)) {
     auto* b = static_cast<const apps::v1::Deployment*>(old);

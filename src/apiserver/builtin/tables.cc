@@ -19,7 +19,7 @@ const builtin::TableRegistry& TheRegistry() {
   return *registry;
 }
 
-// Two units, the second only where it is not zero.
+// Two units, the second only if it is not zero.
 std::string TwoUnits(std::int64_t first, char first_unit, std::int64_t second, char second_unit) {
   std::string out = std::to_string(first) + first_unit;
   if (second != 0) out += std::to_string(second) + second_unit;

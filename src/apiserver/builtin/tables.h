@@ -31,10 +31,10 @@ const TableColumns& ColumnsOf(const TypeInfo* type);
 // `object` is a struct of `type`.
 std::vector<Value> RowOf(const TypeInfo& type, const void* object, Time now);
 
-// The row's `conditions`: a list, or null where it has none. Pods that have ended have one.
+// The row's `conditions`: a list, or null if it has none. Pods that have ended have one.
 Value RowConditionsOf(const TypeInfo& type, const void* object);
 
-// A span of time in at most two units: "45s", "3m20s", "5d"; "<invalid>" where it is negative.
+// A span of time in at most two units: "45s", "3m20s", "5d"; "<invalid>" if it is negative.
 std::string HumanDuration(Duration span);
 
 }  // namespace kube::apiserver

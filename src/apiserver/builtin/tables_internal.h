@@ -1,4 +1,4 @@
-// Private to the tables: who prints which kind.
+// Private to the tables: which function prints which kind.
 #pragma once
 
 #include <string>

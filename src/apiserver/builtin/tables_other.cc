@@ -30,7 +30,7 @@ bool IsMarked(const meta::v1::ObjectMeta& metadata, std::initializer_list<const 
 // ---- networking, discovery ----
 
 Cells IngressRow(const networking::v1::Ingress& i, Time now) {
-  // Rules count behind the third one even where they name no host.
+  // Rules count behind the third one even if they name no host.
   std::vector<std::string> hosts;
   bool more = false;
   for (const auto& rule : i.spec.rules) {

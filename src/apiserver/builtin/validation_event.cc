@@ -45,7 +45,7 @@ void ValidateKind(const Event& object, const Event*, Errors& errors) {
   if (!object.event_time.IsZero()) CheckNewEvent(errors, object, "reportingComponent");
 }
 
-// Events of the new group must say who reports them; old ones are left alone when they are updated.
+// Events of the new group must name their reporter; old ones are left alone when they are updated.
 void ValidateKind(const events::v1::Event& object, const events::v1::Event* old, Errors& errors) {
   const Event e = ToCoreEvent(object);
   CheckNamespace(errors, e);

@@ -51,7 +51,7 @@ void CheckItems(Errors& errors, const std::string& path, const List<KeyToPath>& 
 class SourceCheck {
  public:
   SourceCheck(Errors& errors, const std::string& path) : errors_(errors), path_(path) {}
-  // True where the source is there and is the first one: it is to be looked at.
+  // True if the source is there and is the first one: it is to be looked at.
   template <typename T>
   bool Is(const Box<T>& source, const char* field) {
     if (!source.has_value()) return false;
@@ -187,7 +187,7 @@ void CheckImageBlanks(Errors& errors, const std::string& path, const List<Contai
   }
 }
 
-// False where the lists are so different that comparing them further makes no sense.
+// False if the lists are so different that comparing them further makes no sense.
 bool CheckContainerUpdates(Errors& errors, const std::string& path, const List<Container>& containers, const List<Container>& old) {
   if (containers.size() != old.size()) {
     errors.push_back(ForbiddenField(path, "pod updates may not add or remove containers"));

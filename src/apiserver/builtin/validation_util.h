@@ -60,7 +60,7 @@ void CheckEnum(Errors& errors, const std::string& path, const String& value, std
 void CheckPort(Errors& errors, const std::string& path, std::int64_t port);
 // A port number or the name of one.
 void CheckPortNumberOrName(Errors& errors, const std::string& path, const IntOrString& port);
-// "field is immutable" where they differ.
+// "field is immutable" if they differ.
 void CheckImmutable(Errors& errors, const std::string& path, const Value& value, bool same);
 void CheckLabels(Errors& errors, const std::string& path, const Map<String>& labels);
 void CheckSelector(Errors& errors, const std::string& path, const meta::v1::LabelSelector& selector);

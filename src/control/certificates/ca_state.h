@@ -7,7 +7,7 @@
 //   dropping  current', retired        `next` became `current'`; the old one lost its key, its leaves are still trusted
 //   steady    current'                 after one lifetime of a leaf
 //
-// The phase follows from what is there, so a replica that continues after a crash needs to know nothing else.
+// The phase follows from the content, so a replica that continues after a crash needs to know nothing else.
 #pragma once
 
 #include <cstdint>

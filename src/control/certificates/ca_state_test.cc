@@ -159,7 +159,7 @@ TEST(CaStateTest, CutsTimesThatClocksCannotSay) {
   EXPECT_EQ(step.write->retired[0].until, kNow + kTimes.leaf_lifetime + kTimes.clock_skew);
 }
 
-// The whole of a rotation, with what is trusted and who issues at each step.
+// The whole of a rotation, with the trusted CAs and the issuer at each step.
 TEST(CaStateTest, RotatesWithOverlap) {
   CaState state = NewCa();
   const std::string old_ca = state.current.pair.certificate_pem;

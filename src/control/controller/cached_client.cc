@@ -210,7 +210,7 @@ Result<std::vector<ObjectRef>> CachedClientCore::List(const Context& ctx, const 
   const Result<Selector> selector = Selector::Parse(options.label_selector);
   if (!selector) return failed(selector.error().WithContext("label_selector"));
   if (options.index.empty() && !options.index_value.empty()) return failed(Error::Invalid("index_value without index: name the index too"));
-  // A program that looks at one namespace means that one.
+  // A program that is limited to one namespace means that one.
   const std::string ns =
       options.ns.empty() && target.namespaced != false && from == nullptr ? impl_->informers_->defaults().ns : options.ns;
   const Result<Handle> informer = impl_->Choose(ctx, form, target, from, ns);

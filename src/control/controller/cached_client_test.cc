@@ -1,4 +1,4 @@
-// Which informer a cached read comes from, and what is said where there is none.
+// Which informer serves a cached read, and the error if there is none.
 #include "kube/control/cached_client.h"
 
 #include "cache/recording_test_util.h"

@@ -286,7 +286,7 @@ TEST_F(ReadYourWritesTest, WhatCachesHaveSeenIsForgottenAlsoWhereNobodyReads) {
   EXPECT_EQ(cached_->unseen_writes(), 50U);
   gate_->Open();
   ASSERT_TRUE(Eventually([&] { return secrets_->lister().List().size() == 50; }));
-  // Each write looks at two old ones.
+  // Each write checks two old ones.
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(cached_->Create(Patient(), Named<ConfigMap>("m" + std::to_string(i))));
   ASSERT_TRUE(Eventually([&] { return cached_->List<ConfigMap>(Patient()).ok() && cached_->unseen_writes() == 0; }));
 }

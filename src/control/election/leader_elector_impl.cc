@@ -82,7 +82,7 @@ class ElectorImpl::NewLeaderThread {
   Thread thread_;
 };
 
-// Looks at the clocks before each write: after a standstill no timer may have fired yet.
+// Reads the clocks before each write: after a standstill no timer may have fired yet.
 class ElectorImpl::Permit : public WritePermit {
  public:
   Permit(const ElectorImpl& elector, std::shared_ptr<const LeaseTime> time, const LeaseTime::Moment& sent)

@@ -15,7 +15,7 @@
 
 namespace kube::internal {
 
-// "web.17a2b3c4d5e6f708", or a UUID where that is no name that the server would take.
+// "web.17a2b3c4d5e6f708", or a UUID if that is no name that the server would take.
 std::string EventName(std::string_view object, std::int64_t unix_nanos);
 // At most 1024 bytes, cut between characters.
 std::string CutNote(std::string_view note);

@@ -204,7 +204,7 @@ EventWriter::Tried EventWriter::Judge(const Error& error, EventSeriesState& seri
   switch (error.kind()) {
     case ErrorKind::kApi:
       if (create && IsAlreadyExists(error)) {
-        // An earlier try reached the server, and its answer was lost. What is there may lack the series.
+        // An earlier attempt reached the server, and its answer was lost. The stored event may lack the series.
         series.created = true;
         if (series.count > 1) return Tried::kAgain;
         series.written_count = 1;

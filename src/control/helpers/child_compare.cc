@@ -176,7 +176,7 @@ class Comparison {
     }
     if (wanted.is_null()) return Report(path, Shown(*live) + ", expected nothing", live);
     if (owned.checks() && owned.node == nullptr) {
-      // Looked at as a whole: who lost a struct lost what is in it.
+      // Compared as a whole: a manager that lost a struct lost what is in it.
       Report(path, "not applied by us, or owned by another field manager", live);
       return;
     }

@@ -199,7 +199,7 @@ bool IsMarkedChild(const ChildOwner& owner, const GroupKind& kind, const ObjectM
 }
 
 Drift CompareChild(const ChildOwner& owner, const TypeInfo* type, const PreparedChild& wanted, const DynamicObject& live) {
-  // The annotation with the hash is one of the wanted fields, so another hash is drift even where all other fields are as wanted: what is
+  // The annotation with the hash is one of the wanted fields, so another hash is drift even if all other fields are as wanted: what is
   // no longer wanted has to go too.
   Drift drift = FindDrift(type, wanted.body.value(), live.value(), owner.manager);
   const String& applied = live["metadata"]["annotations"][owner.hash_annotation].string_value();

@@ -1,4 +1,4 @@
-// Children outside of their owner's namespace: the finalizer, the proof, pruning everywhere, and tenants who forge marks.
+// Children outside of their owner's namespace: the finalizer, the proof, pruning everywhere, and tenants that forge marks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -572,7 +572,7 @@ TEST_F(ChildrenAnywhereTest, AForgedRecordIsBoundedAndHarmsOnlyItsOwner) {
   EXPECT_FALSE(HasFinalizer(owner_, kFinalizer));
 }
 
-// A tenant who may write the owner can name any kind there. That costs one list; its objects still need a proof.
+// A tenant that may write the owner can name any kind there. That costs one list; its objects still need a proof.
 TEST_F(ChildrenAnywhereTest, AForgedKindInTheRecordIsLookedForOnceAndDeletesNothing) {
   RunWith(In("a"));
   Secret theirs;

@@ -90,7 +90,7 @@ Result<void> RetryWrites(const Context& ctx, bool on_conflict, const std::functi
   return RetryOnError(ctx, kDefaultRetry, retriable, attempt);
 }
 
-// Errors: kInvalid where the two differ.
+// Errors: kInvalid if the two differ.
 Result<void> CheckSameKey(const ObjectKey& before, const ObjectKey& after) {
   if (before == after) return {};
   return Error::Invalid("the function must not change name and namespace: it made " + after.ToString() + " of " + before.ToString());

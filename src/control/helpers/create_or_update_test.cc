@@ -56,7 +56,7 @@ TEST_F(CreateOrUpdateTest, DefaultsOfTheServerAreNoChange) {
   EXPECT_EQ(pass(), OperationResult::kUnchanged);
 }
 
-// kubernetes-sigs/controller-runtime#2733: who assigns the whole spec wipes the defaults out in each pass.
+// kubernetes-sigs/controller-runtime#2733: assigning the whole spec removes the defaults in each pass.
 TEST_F(CreateOrUpdateTest, AWholeSpecThatIsAssignedIsSentOnceMoreAndThenNeverAgain) {
   const auto pass = [&] {
     Deployment deployment = MakeDeployment(ns_, "web");

@@ -446,7 +446,7 @@ class DesiredStateCore::Impl {
     return resource.Apply(ctx, body, {.field_manager = options_.field_manager, .force = options_.force, .dry_run = options_.dry_run});
   }
 
-  // New values at these places. Refused where the object is no longer the one that was read.
+  // New values at these places. Refused if the object is no longer the one that was read.
   Result<DynamicObject> Replace(const Context& ctx, const ResourceClient<DynamicObject>& resource, const DynamicObject& live,
                                 const std::vector<std::pair<std::string, Value>>& places, Changes& changes) const {
     List<Value> operations;

@@ -26,7 +26,7 @@ bool RemoveName(List<String>& finalizers, std::string_view name) {
 
 namespace {
 
-// Refused by the server where the object is not of this version any more.
+// Refused by the server if the object is not of this version any more.
 Patch FinalizerPatch(const List<String>& finalizers, const meta::v1::ObjectMeta& metadata) {
   Value patch = Value::Object();
   // A version is of one object only, so this cannot hit a later one of that name. An object without one goes by its UID.

@@ -17,7 +17,7 @@ namespace kube::internal {
 
 struct OwnerRecord {
   bool finalizer = false;
-  std::vector<Gvk> kinds{};  // at most kMostKinds: a tenant who may write the owner can write anything there
+  std::vector<Gvk> kinds{};  // at most kMostKinds: a tenant that may write the owner can write anything there
 
   static constexpr std::size_t kMostKinds = 32;
 

@@ -433,7 +433,7 @@ class Manager::Impl {
     }
   }
 
-  // Errors: only where the options say so.
+  // Errors: only if the options say so.
   Result<void> CheckAccess(const Context& ctx) const {
     if (options_.preflight == Preflight::kSkip) return {};
     const std::vector<AccessNeed> all = needs();
@@ -586,7 +586,7 @@ class Manager::Impl {
     Result<void> installed;
     {
       const Part part(*this, "CRDs");
-      // A definition with a conversion is of no use before this replica converts.
+      // A definition with a conversion cannot be used before this replica converts.
       const Result<std::string> ca = webhooks_.ConvertsAnyOf(crds_) ? webhooks_.Await(ctx) : Result<std::string>(std::string());
       if (!ca) return false;  // the context stopped
       installed =

@@ -156,7 +156,7 @@ TEST_P(ManagerRealTest, WithThePrintedRolesItWorksAndWithoutThemItSaysWhatIsMiss
     return false;
   }));
 
-  // ---- Who may read /metrics ----
+  // ---- Access to /metrics ----
   const auto transport = PlainTo(manager.metrics_port());
   EXPECT_EQ(AskServer(transport, "GET", "/metrics"), "401 Unauthorized\n");
   EXPECT_EQ(AskServer(transport, "GET", "/metrics", "not-a-token"), "401 Unauthorized\n");

@@ -31,7 +31,7 @@ class ManagerServers {
     std::shared_ptr<MetricsRegistry> metrics{};
     const HealthChecks* healthz = nullptr;
     const HealthChecks* readyz = nullptr;
-    // Below /debug; nothing where the path is none of its own.
+    // Below /debug; nothing if the path is none of its own.
     std::function<std::optional<serve::HttpResponse>(const serve::HttpRequest&)> debug{};
   };
 

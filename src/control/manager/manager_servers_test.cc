@@ -1,4 +1,4 @@
-// The metrics server of a manager: TLS, who may read it, what it says; and docs/metrics.md.
+// The metrics server of a manager: TLS, access and content; and docs/metrics.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -17,7 +17,7 @@ namespace kube::internal {
 extern const std::string_view kDebugPage;
 extern const std::string_view kDebugPagePolicy;
 
-// Nothing where the path is not of this: /debug and /debug/... are.
+// Nothing if the path is not of this: /debug and /debug/... are.
 std::optional<serve::HttpResponse> AnswerDebug(const serve::HttpRequest& request,
                                                const std::vector<std::unique_ptr<Controller>>& controllers,
                                                const InformerFactory& informers, bool leader, const Value& webhooks = {});

@@ -21,7 +21,7 @@ constexpr std::size_t kMostText = 2000;
 Value Number(std::uint64_t n) { return Value(static_cast<std::int64_t>(n)); }
 Value Seconds(std::chrono::nanoseconds time) { return Value(std::chrono::duration<double>(time).count()); }
 
-// The length of the character that `text` begins with; 0 where that is not UTF-8.
+// The length of the character that `text` begins with; 0 if that is not UTF-8.
 std::size_t CharacterLength(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

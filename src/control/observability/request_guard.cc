@@ -39,7 +39,7 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// Empty where there is none. The scheme's case does not matter.
+// Empty if there is none. The scheme's case does not matter.
 std::string BearerToken(std::string_view authorization) {
   if (authorization.size() < 7 || Lower(std::string(authorization.substr(0, 7))) != "bearer ") return {};
   authorization.remove_prefix(7);
@@ -50,7 +50,7 @@ std::string BearerToken(std::string_view authorization) {
 
 Clock::TimePoint::duration Steady(std::chrono::nanoseconds d) { return std::chrono::duration_cast<Clock::TimePoint::duration>(d); }
 
-// A user is who the server says: name, UID and groups. Lengths keep names apart that have separators in them.
+// A user as the server reports it: name, UID and groups. Lengths keep names apart that have separators in them.
 std::string AccessKey(const authentication::v1::UserInfo& user, const serve::HttpRequest& request) {
   std::string key;
   const auto add = [&key](std::string_view text) { key += std::to_string(text.size()) + ":" + std::string(text); };
@@ -266,7 +266,7 @@ void RequestGuard::Work() {
       while (!(request = Next())) {
         if (stopping_.stopped()) return;
         const std::uint64_t seen = arrivals_;
-        // The time is taken first: where it moves on meanwhile, the pause is shorter.
+        // The time is taken first: if it moves on meanwhile, the pause is shorter.
         const Clock::TimePoint now = options_.clock->Now();
         const Context pause = waiting_count_ > 0 ? stopping_.WithDeadline(now + Steady(UntilNext())) : stopping_;
         (void)WaitUntil(pause, mu_, changed_, [this, seen]() KUBE_NO_THREAD_SAFETY_ANALYSIS { return arrivals_ != seen; });

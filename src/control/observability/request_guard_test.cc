@@ -226,7 +226,7 @@ TEST_F(RequestGuardTest, MadeUpTokensDisplaceNoUser) {
   EXPECT_THAT(asked(), ElementsAre());
 }
 
-// The same with tokens of users who may do nothing, which every pod has and tenants can make.
+// The same with tokens of users without permissions, which every pod has and tenants can make.
 TEST_F(RequestGuardTest, TokensOfOthersDisplaceNoUser) {
   Begin({.limits = {.remembered = 50, .remembered_refusals = 50, .per_second_per_peer = 1000, .burst_per_peer = 1000}});
   for (int i = 0; i < 200; ++i) users_["tenant" + std::to_string(i)] = "tenant" + std::to_string(i);
@@ -237,7 +237,7 @@ TEST_F(RequestGuardTest, TokensOfOthersDisplaceNoUser) {
   EXPECT_THAT(asked(), ElementsAre());
 }
 
-// The same with paths, by a user who may do nothing.
+// The same with paths, by a user without permissions.
 TEST_F(RequestGuardTest, RefusedPathsDisplaceNoPermission) {
   Begin({.limits = {.remembered = 50, .remembered_refusals = 50, .per_second_per_peer = 1000, .burst_per_peer = 1000}});
   EXPECT_EQ(Get("Bearer good"), "200 secret numbers");

@@ -146,7 +146,7 @@ class CallStream : public BodyStream {
         call.buffer.clear();
       }
       call.taken += count;
-      // Who receives itself does that before it waits.
+      // A reader that receives itself does that before it waits.
       if (!receiving_ && Room(call)) resume = call.resuming = true;
     }
     if (resume) loop_->Resume(call_);

@@ -19,11 +19,11 @@ constexpr std::chrono::milliseconds kPatienceWithWatches{50};
 constexpr std::chrono::milliseconds kPatienceWithShortRequests{5000};
 // Each request looks for new certificates; a client that does nothing but watch has to look now and then.
 constexpr std::chrono::minutes kTlsCheck{5};
-// A caller sends its request itself where so few are under way: where there are many, the loop has much to send at once.
+// A caller sends its request itself if so few are under way: if there are many, the loop has much to send at once.
 constexpr std::size_t kMostSentHere = 4;
 // How often it is looked whether a reader that receives itself still does.
 constexpr std::chrono::seconds kReceiverCheck{5};
-// Rounds of libcurl without a look at sockets and orders.
+// Rounds of libcurl without checking sockets and orders.
 constexpr int kMostRounds = 32;
 // More than a record of TLS holds.
 constexpr std::size_t kInput = 32 * 1024;
@@ -96,7 +96,7 @@ bool IoLoop::StartHere(const std::shared_ptr<Call>& call) {
     wake = !waiting_.empty() || link->session.over() || !link->session.output().empty() || link->more;
     next = nullptr;
     MutexLock lock(mu_);
-    // Who came meanwhile did not wake the loop.
+    // A call that was added meanwhile did not wake the loop.
     if (!wake && !stopping_ && !commands_.empty() && commands_.front().kind == Kind::kStart &&
         LinkToSendHere(*commands_.front().call) == link) {
       next = std::move(commands_.front().call);
@@ -435,7 +435,7 @@ void IoLoop::StartWaiting() {
 }
 
 void IoLoop::FailWaiting(TimePoint since, const Error& error) {
-  // Who came later has not been waiting for this attempt.
+  // A call that was added later has not been waiting for this attempt.
   std::deque<Waiting> all;
   all.swap(waiting_);
   for (Waiting& one : all) {

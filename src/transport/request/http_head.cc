@@ -10,7 +10,7 @@ namespace {
 
 Error NoHttp() { return TransportError(transport_reason::kProtocol, "the server does not answer with HTTP/1.1"); }
 
-// The next line, without its end; nothing where it has no end yet.
+// The next line, without its end; nothing if it has no end yet.
 std::optional<std::string_view> TakeLine(std::string_view& text) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;

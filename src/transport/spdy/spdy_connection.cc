@@ -56,7 +56,7 @@ struct SpdyStream::Shared {
   const SpdyConnection::Role role;
   SharedWriter writer;
   std::pair<Context, CancelSource> stop;  // of the connection
-  // Used by who has the writer's turn.
+  // Used by the call that has the writer's turn.
   SpdyDeflater deflater;
   std::uint32_t next_id = 1;
   std::uint32_t next_ping = 1;
@@ -234,7 +234,7 @@ void SpdyConnection::Run() {
     if (!got || *got == 0) break;
     parser.Feed({buffer.data(), *got});
   }
-  shared_->stop.second.Cancel(std::move(why));  // nothing, where Close was first
+  shared_->stop.second.Cancel(std::move(why));  // nothing, if Close was first
   std::map<std::uint32_t, std::shared_ptr<SpdyStream>> streams;
   {
     MutexLock lock(shared_->mu);

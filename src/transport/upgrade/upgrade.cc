@@ -108,7 +108,7 @@ class CurlConnection : public UpgradedConnection {
     return ToError(*settings_, failure);
   }
 
-  // Until the socket is ready; an error where the context stops first. The caller looks at `closed_` again.
+  // Until the socket is ready; an error if the context stops first. The caller looks at `closed_` again.
   Result<void> Wait(const Context& ctx, short events, const EventFd& event) {
     {
       const Context::Registration wake = ctx.OnDone([&event] { event.Set(); });

@@ -36,9 +36,9 @@ class HttpStream {
   HttpStream(HttpIdentity identity, HttpCall call) : identity_(std::move(identity)), call_(std::move(call)) {}
 
   Result<HttpAnswer> Head(TimePoint until);
-  // The next line without its end; nothing where the answer is complete.
+  // The next line without its end; nothing if the answer is complete.
   Result<std::optional<std::string>> NextLine(TimePoint until);
-  // The next `count` bytes, or nothing where the answer ends before.
+  // The next `count` bytes, or nothing if the answer ends before.
   Result<std::optional<std::string>> NextBytes(std::size_t count, TimePoint until);
 
  private:

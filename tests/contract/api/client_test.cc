@@ -484,7 +484,7 @@ std::string TokenOf(const Client& client, const std::string& ns, const std::stri
   return token ? token->status.token.str() : "";
 }
 
-// Who the server thinks we are.
+// The user that the server sees.
 std::string WhoAmI(const Client& client, bool old) {
   using authentication::v1::SelfSubjectReview;
   if (old) {

@@ -251,7 +251,7 @@ HttpCall MakeCall(std::string_view method, std::string_view path, std::string_vi
   return call;
 }
 
-// Bodies in the cases are YAML where that is shorter; requests are JSON unless a case says otherwise.
+// Bodies in the cases are YAML if that is shorter; requests are JSON unless a case says otherwise.
 std::string ToRequestJson(const std::string& body) {
   if (body.empty() || body[0] == '{' || body[0] == '[') return body;
   Result<std::vector<Value>> documents = ParseYaml(body);

@@ -52,7 +52,7 @@ struct ContractServer {
   bool oldest() const { return kind == ServerKind::kRealOldest; }
 };
 
-// What KUBEXX_CONTRACT_SERVERS asks for; all where it is not set.
+// What KUBEXX_CONTRACT_SERVERS asks for; all if it is not set.
 std::vector<ServerKind> ServersToTest();
 // Started at the first call, the same one afterwards.
 const Result<ContractServer>& ServerOf(ServerKind kind);
@@ -61,7 +61,7 @@ void StopServers();
 
 struct Answer {
   int code = 0;  // 0: no answer came
-  Value body;    // null where it is not JSON
+  Value body;    // null if it is not JSON
   HttpAnswer raw;
   // Fields of the object: metadata.resourceVersion and such.
   std::string rv() const { return body["metadata"]["resourceVersion"].string_value().str(); }
@@ -77,7 +77,7 @@ class WatchReader {
   WatchReader(const HttpIdentity& identity, HttpCall call) : stream_(identity, std::move(call)) {}
   // Status code of the answer.
   int Code();
-  // The next event; a null Value where the server ended the watch. Fails the case where none comes in time.
+  // The next event; a null Value if the server ended the watch. Fails the case if none arrives in time.
   Value Next();
   // Passes over events until one of this type comes.
   Value NextOf(std::string_view type);
@@ -108,7 +108,7 @@ class ContractTest : public ::testing::TestWithParam<ServerKind> {
   Answer CallAs(const HttpIdentity& identity, HttpCall call);
   std::unique_ptr<WatchReader> Watch(std::string_view path, const HttpFields& headers = {});
 
-  // Asks until the condition holds; fails the case where it does not in time. Returns the last answer.
+  // Asks until the condition holds; fails the case if it does not in time. Returns the last answer.
   Answer GetUntil(std::string_view path, const std::function<bool(const Answer&)>& holds);
   Answer GetUntilGone(std::string_view path);
 
@@ -152,7 +152,7 @@ class ContractTest : public ::testing::TestWithParam<ServerKind> {
 // The body is a Status with this code, reason, message and details; the HTTP code is the same. What every failure has (apiVersion, kind,
 // metadata, status) is left out.
 #define EXPECT_STATUS(answer, yaml) ExpectStatus((answer), (yaml), __FILE__, __LINE__)
-// The same, where the real server goes through a Go map: its causes come in any order, and stand sorted here.
+// The same, if the real server iterates over a Go map: its causes come in any order, and stand sorted here.
 #define EXPECT_STATUS_ANY_ORDER(answer, yaml) ExpectStatus((answer), (yaml), __FILE__, __LINE__, true)
 // HTTP code and the whole body, without managedFields.
 #define EXPECT_BODY(answer, code, yaml) ExpectBody((answer), (code), (yaml), __FILE__, __LINE__)

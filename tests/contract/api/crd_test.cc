@@ -217,7 +217,7 @@ size: small
 )");
 }
 
-// A kind without a status gets none, also where only metadata changes.
+// A kind without a status gets none, also if only metadata changes.
 TEST_P(CrdContract, APatchOfMetadataAddsNoStatus) {
   CreateCrd(SmallCrd("{type: object, properties: {size: {type: integer}}}"));
   EXPECT_CODE(Post(Own(kWidgets), OwnWidgetWith(R"({"size":1})")), 201);

@@ -29,7 +29,7 @@ struct HookAnswer {
 // Thread safety: all functions may be called from any thread.
 class HookServer {
  public:
-  // Gets the review, or null where the body is no JSON. Runs on a thread that does I/O.
+  // Gets the review, or null if the body is no JSON. Runs on a thread that does I/O.
   using Script = std::function<HookAnswer(const Value& review)>;
 
   // Started at the first call, for all cases.

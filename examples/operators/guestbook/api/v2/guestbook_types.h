@@ -14,7 +14,7 @@ struct GuestbookSpec {
   // +kubebuilder:validation:MinLength=1
   // +kubebuilder:validation:MaxLength=64
   kube::String title{};
-  // Who look after the book; the first one is the keeper of v1. The defaulting webhook fills in one.
+  // Keepers of the book; the first one is the keeper of v1. The defaulting webhook fills in one.
   // +listType=atomic
   // +kubebuilder:validation:MaxItems=8
   // +kubebuilder:validation:items:MinLength=1
