@@ -39,7 +39,7 @@ Ran Convert(std::vector<std::string> args, const std::string& input = {}, bool t
   return {code, out.str(), err.str()};
 }
 
-// A file with the given content; goes away with the object.
+// A file with the given content; deleted with the object.
 class TempFile {
  public:
   explicit TempFile(const std::string& content = {})

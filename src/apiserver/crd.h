@@ -27,7 +27,7 @@ KUBE_EXPORT std::vector<FieldError> CheckCrd(const Value& crd, const Value* old)
 void SetCrdCondition(Value& crd, std::string_view type, bool ok, std::string_view reason, std::string_view message, Time now);
 
 // Follows the CRDs in the store: serves what they define, ends the watches of what changed, and writes their status. All in the thread of
-// the change, so that a resource is there when the create of its CRD is answered.
+// the change, so that a resource is served when the create of its CRD is answered.
 class CrdController {
  public:
   explicit CrdController(ApiCore& core);

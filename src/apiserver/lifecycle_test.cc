@@ -395,7 +395,7 @@ TEST_F(LifecycleTest, WorkThatComesBeforeTheStartIsNotForgotten) {
   EXPECT_FALSE(Has("b"));
 }
 
-// Owners and dependents come and go in several threads at once. What is left in the end has an owner that is there.
+// Several threads create and delete owners and dependents. Every dependent that is left in the end has an existing owner.
 TEST_F(LifecycleTest, NothingIsLeftBehindByManyThreads) {
   {
     std::vector<Thread> threads;

@@ -31,7 +31,7 @@ void DropEmpty(Value& object, std::string_view member);
 // The namespace of the body must be that of the request, or absent. Errors: 400.
 Result<void> SetNamespace(Value& object, const ServedResource& resource, std::string_view request_namespace);
 
-// Creation: what a client may not set goes, what the server gives comes. In two steps where webhooks see the object in between.
+// Creation: removes what a client may not set, adds what the server sets. In two steps if webhooks see the object in between.
 void WipeMetaForCreate(Value& object);
 void FillMetaForCreate(Value& object, Time now);
 inline void PrepareMetaForCreate(Value& object, Time now) {

@@ -24,7 +24,7 @@ Result<Answer> CreateToken(ApiCore& core, Call& call, Tokens& tokens);
 Result<void> AdmitConnect(ApiCore& core, Call& call);
 
 // TokenReview, SelfSubjectReview and the access reviews. Every authenticated user may do everything: there is no RBAC yet.
-// A token of a service account is good while the account is there.
+// A token of a service account is good while the account exists.
 bool AccountExists(const ApiCore& core, const User& user);
 bool IsReview(const ServedResource& resource);
 Result<Answer> CreateReview(ApiCore& core, Call& call, Tokens& tokens);

@@ -11,7 +11,7 @@
 namespace kube::apiserver {
 
 // Starts the answer to a watch request. An error that is known before the first byte is returned and to be answered as usual; later
-// ones (410) are events of type ERROR. The stream lives in the store's list of watchers until the client goes or time is up.
+// ones (410) are events of type ERROR. The stream lives in the store's list of watchers until the client leaves or time is up.
 Result<void> StartWatch(ApiCore& core, Call& call, const EncodeContext& encode, const std::shared_ptr<serve::HttpExchange>& exchange,
                         serve::HttpHeaders headers, Faults& faults);
 

@@ -35,7 +35,7 @@ void InformerCore::KeepUndecodable(std::vector<ObjectRef>& objects, std::vector<
   const std::size_t unnamed = static_cast<std::size_t>(
       std::count_if(undecodable.begin(), undecodable.end(), [](const UndecodableObject& object) { return !object.named(); }));
 
-  // An object that is there twice, once in a way that can be decoded, can be decoded, unless that version is the older one.
+  // An object that is listed twice, once in a decodable form, counts as decodable, unless that version is the older one.
   std::set<ObjectKey> outdated;
   std::vector<ObjectKey> listed;
   if (unnamed > 0) listed.reserve(objects.size());

@@ -182,7 +182,7 @@ Result<ApiResourceList> ParseApiResourceList(const GroupVersion& group_version, 
     out.name = in.name;
     out.singular_name = in.singular_name;
     out.group_version = group_version;
-    // Each is there only if it differs from the list's.
+    // Each is present only if it differs from the list's.
     out.gvk = {in.group.empty() ? group_version.group : in.group, in.version.empty() ? group_version.version : in.version, in.kind};
     out.namespaced = in.namespaced;
     out.verbs = ToVector(in.verbs);

@@ -139,7 +139,7 @@ RestMapper::RestMapper(Discovery discovery, RestMapperOptions options)
 
 namespace {
 
-// What it is when nothing is there: a part that could not be read may well have it.
+// The error if nothing was found: a part that could not be read may well have it.
 Error MissOr(const RestIndex& index, const std::vector<GroupVersion>& places, Error no_match) {
   for (const GroupVersion& place : places) {
     if (index.MayBeInFailure(place)) return index.apis()->error()->WithContext(no_match.message());

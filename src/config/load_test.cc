@@ -404,7 +404,7 @@ TEST_F(Contract11InCluster, TokenMustBeReadable) {
                                                      ": No such file or directory; does the pod have automountServiceAccountToken: false?");
 }
 
-// client-go logs it and goes on with the system's roots, any of which could then vouch for an API server that is none.
+// client-go logs it and continues with the system's roots, any of which could then vouch for an API server that is none.
 TEST_F(Contract11InCluster, AnUnusableCaIsAnError) {
   const std::string file = folder_.At("sa/ca.crt");
   const auto problem = [&] {

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kGrace{50};
 
 Error NoDescriptor() { return Error::Internal("no pipe to a program: " + std::generic_category().message(errno)); }
 
-// Reads what is there. False at the end.
+// Reads what is available. False at the end.
 bool Drain(int fd, std::size_t max, std::string& out, bool& too_much) {
   char buffer[8192];
   for (;;) {
@@ -86,7 +86,7 @@ Result<ProgramEnd> RunProgram(const Context& ctx, const ProgramOptions& options)
   std::string text;
   bool open = true;
   for (;;) {
-    // In this order: what it wrote before its end is there when the end is seen.
+    // In this order: what it wrote before its end has arrived when the end is seen.
     const std::optional<ProcessExit> exit = (*process)->exit();
     if (open) open = Drain(output.get(), options.max_output, text, end.too_much);
     if (exit || end.too_much) {

@@ -330,7 +330,7 @@ TEST_F(ControlFaultsTest, AReplicaThatIsCutOffStopsBeforeTheOtherOneBegins) {
       election.renew_deadline = seconds(4);
     }
     auto manager = std::make_unique<Manager>(std::move(client), ManagerOptions{.leader_election = election});
-    // Works without pause, whether the server is there or not.
+    // Works without pause, whether the server runs or not.
     EXPECT_TRUE(manager->Add(
         ControllerFor<ConfigMap>("maps").Workers(3).Reconcile([&mu, &log, who](const Context& ctx, const Request&) -> Result<Action> {
           {

@@ -266,7 +266,7 @@ TEST_F(ControlServerTest, AnEventOfAMissingNamespaceIsRefusedAndNotWrittenElsewh
   recorder.Event(EventObject{.api_version = "v1", .kind = "Pod", .ns = "nowhere", .name = "web"}, EventType::kNormal, "A", "Act", "x");
   ASSERT_TRUE(recorder.Flush());
   EXPECT_EQ(recorder.stats().dropped_rejected, 1U);
-  // And the next one still goes by events.k8s.io.
+  // And the next one still uses events.k8s.io.
   recorder.Event(EventObject{.api_version = "v1", .kind = "Pod", .ns = "default", .name = "web"}, EventType::kNormal, "A", "Act", "x");
   ASSERT_TRUE(recorder.Flush());
   EXPECT_EQ(client_->List<events::v1::Event>(Soon(), {.ns = "default"})->size(), 1U);

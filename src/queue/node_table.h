@@ -33,13 +33,13 @@ class NodeTable {
   void MakeRoom() {
     if ((size_ + 1) * 4 > slots_.size() * 3) Resize(slots_.size() * 2);
   }
-  // Requires: MakeRoom() before; no node of that key is there; the node's hash is set.
+  // Requires: MakeRoom() before; no node has that key; the node's hash is set.
   void Insert(WorkNode* node) {
     Place({node->hash, node});
     ++size_;
   }
 
-  // Requires: it is there.
+  // Requires: the table has it.
   void Erase(const WorkNode* node) {
     std::size_t hole = node->hash & mask();
     while (slots_[hole].node != node) hole = (hole + 1) & mask();

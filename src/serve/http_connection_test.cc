@@ -200,7 +200,7 @@ TEST(HttpConnectionTest, SlowBodyOfHttp2TimesOutAlone) {
   client.Send(kHttp2Start + Http2Frame(1, 4, 1, kPostHeaders) + Http2Frame(0, 0, 1, "abc"));
   const std::string reset = Http2Frame(3, 0, 1, std::string_view("\0\0\0\x08", 4));  // CANCEL
   EXPECT_TRUE(client.ReadUntil(reset).ends_with(reset));
-  client.Send(Http2Frame(1, 5, 3, kPostHeaders));  // the connection goes on
+  client.Send(Http2Frame(1, 5, 3, kPostHeaders));  // the connection continues
   EXPECT_TRUE(client.ReadUntil("POST/;").ends_with("POST/;"));
 }
 

@@ -34,7 +34,7 @@ class Account {
 
   void Add(std::size_t bytes);
   void Subtract(std::size_t bytes);
-  // An answer was sent: what the order of eviction goes by.
+  // An answer was sent: this decides the order of eviction.
   void Answered();
   // The connection was closed because of a limit.
   void Count(ClosedFor reason);

@@ -132,7 +132,7 @@ TEST_F(ReceiveTest, ATransportThatGoesEndsTheRead) {
 TEST_F(ReceiveTest, CloseConnectionsEndsTheReadOnlyWithTheStream) {
   std::string text;
   Thread reader = StartReader(text);
-  transport_->CloseConnections();  // what is in flight goes on
+  transport_->CloseConnections();  // requests in flight continue
   Write("still here");
   reader.Join();
   EXPECT_EQ(text, "still here");

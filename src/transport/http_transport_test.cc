@@ -405,7 +405,7 @@ TEST(Contract9Connections, ManyThreadsManyRequests) {
   EXPECT_EQ(transport->stats().connections_opened, 1U);
 }
 
-// The server's limit of streams is kept: what is too much goes over another connection.
+// The server's limit of streams is kept: further requests use another connection.
 TEST(Contract9Connections, MoreStreamsThanTheServerAllowsOpenAnotherConnection) {
   std::atomic<int> streams = 0;
   const auto server = StartServer(
@@ -438,7 +438,7 @@ TEST(HttpTransportTest, CloseConnectionsLetsNoneBeUsedAgain) {
   transport->CloseConnections();
   ASSERT_TRUE(transport->RoundTrip(Patient(), Get("/")));
   EXPECT_EQ(transport->stats().connections_opened, 2U);
-  // The stream goes on over the old one, which ends with it.
+  // The stream continues over the old connection, which ends with it.
   (void)exchange->Write(std::make_shared<std::string>("event"));
   exchange->Finish();
   EXPECT_EQ(ReadAll(Patient(), *watch->stream).value(), "event");

@@ -44,7 +44,7 @@ class TokenBucket : public RateLimiter {
   double qps() const override { return qps_; }
 
  private:
-  // When the next token is there, unless that is more than `longest` away: then none is taken.
+  // When the next token is available, unless that is more than `longest` away: then none is taken.
   std::optional<Clock::TimePoint> Reserve(Clock::TimePoint now, Nanoseconds longest) {
     MutexLock lock(mu_);
     const double tokens = TokensAt(now) - 1;
@@ -56,7 +56,7 @@ class TokenBucket : public RateLimiter {
     return last_turn_;
   }
 
-  // Others that were promised a token after `turn` keep their time; only what is left of this one's token goes back.
+  // Others that were promised a token after `turn` keep their time; only what is left of this one's token is returned.
   void GiveBack(Clock::TimePoint turn) {
     MutexLock lock(mu_);
     const Clock::TimePoint now = clock_->Now();

@@ -93,7 +93,7 @@ TEST_F(WritePermitTest, AnUpgradedConnectionSendsNothingOnceThePermitRefuses) {
   EXPECT_THAT(refused.error().ToString(), HasSubstr("not any more"));
   ASSERT_TRUE(peer->Write(patient, "out"));
   char buffer[16];
-  EXPECT_EQ(open->connection->Read(patient, buffer, sizeof buffer).value(), 3U);  // reading goes on
+  EXPECT_EQ(open->connection->Read(patient, buffer, sizeof buffer).value(), 3U);  // reading continues
   EXPECT_EQ(peer->Read(patient, buffer, sizeof buffer).value(), 4U);
   open->connection->Close();
   EXPECT_EQ(peer->Read(patient, buffer, sizeof buffer).value(), 0U);  // nothing of the second write

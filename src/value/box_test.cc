@@ -80,7 +80,7 @@ TEST(BoxTest, SurvivesSelfAssignmentAndAssignmentFromInside) {
   Box<Node>& same = box;
   box = std::move(same);
   EXPECT_EQ(box->child->text, kLongText);
-  box = box->child;  // the old content goes only after the new one is held
+  box = box->child;  // the old content is released only after the new one is held
   EXPECT_EQ(box->text, kLongText);
   box.Mutable().child = box;  // no cycle: the child is the state before
   EXPECT_EQ(box->child->text, kLongText);

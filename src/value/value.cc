@@ -26,7 +26,7 @@ Value::Value(Value&& other) noexcept : kind_(other.kind_) {
 }
 
 Value& Value::operator=(Value other) noexcept {
-  // All alternatives may be moved by copying their bytes; the old content goes with `other`.
+  // All alternatives may be moved by copying their bytes; the old content is destroyed with `other`.
   unsigned char mine[sizeof payload_];
   std::memcpy(mine, payload_, sizeof payload_);
   std::memcpy(payload_, other.payload_, sizeof payload_);

@@ -166,7 +166,7 @@ TEST_P(AutoExposeAttackTest, ANamespaceGivesHostsAndTakesThemAway) {
   EXPECT_TRUE(Evil([&] { return Goes<Ingress>("web"); }));
 }
 
-// An upgrade with the role of an earlier version: what the Namespace gives is there, and cannot be read.
+// An upgrade with the role of an earlier version: the Namespace's settings exist, but cannot be read.
 TEST_P(AutoExposeAttackTest, WhileNamespacesCannotBeListedNoHostIsRefused) {
   settings_.ingress_class = "public";
   const Result<Namespace> patched = client_->Patch<Namespace>(
@@ -192,7 +192,7 @@ TEST_P(AutoExposeAttackTest, WhileNamespacesCannotBeListedNoHostIsRefused) {
   EXPECT_TRUE(Told("web", "Warning InvalidAnnotation"));
   ASSERT_TRUE(Reconciled("web"));
   EXPECT_TRUE(Stands(uid));
-  // What no namespace can allow goes.
+  // What no namespace can allow is removed.
   Patch<Deployment>("web",
                     R"({"metadata":{"annotations":{"auto-expose.kubexx.dev/port":null,"auto-expose.kubexx.dev/ingress-class":"x"}}})");
   EXPECT_TRUE(Goes<Ingress>("web"));
@@ -530,7 +530,7 @@ TEST_P(AutoExposeAttackTest, OrphansAreAdoptedAndHoldNothing) {
   Start();
   const String uid = Victim("v");
   const String service = Get<Service>("web")->metadata.uid;
-  // While it runs, and its workload is there.
+  // While it runs, and its workload exists.
   const auto controlled = [&](const auto& child) { return IsControlledBy(child.metadata, Get<Deployment>("web")->metadata.uid); };
   Patch<Ingress>("web", R"({"metadata":{"ownerReferences":null}})");
   EXPECT_TRUE(Appears<Ingress>("web", controlled));

@@ -161,7 +161,7 @@ TEST_P(AutoExposeServerTest, SomebodyElsesServiceIsNotTouched) {
   for (const std::string& event : Events("web")) EXPECT_THAT(event, ::testing::Not(HasSubstr("Exposed")));
   EXPECT_EQ(Get<Service>("web")->metadata.resource_version, made->metadata.resource_version);
   EXPECT_THAT(manager_->metrics()->Render(), HasSubstr(R"(auto_expose_changes_total{kind="Service",outcome="conflict"})"));
-  // When it goes, there is room.
+  // When it is deleted, there is room.
   ASSERT_TRUE(client_->Delete<Service>(Patient(), Key("web")));
   EXPECT_TRUE(Appears<Service>(
       "web", [](const Service& s) { return s.spec.selector.Get("app") == "web" && !s.metadata.owner_references.empty(); }));

@@ -334,7 +334,7 @@ TEST_F(ControllerChaosTest, KilledLeadersAndServersLeaveEverythingRight) {
     stop.Cancel();
   }
   // A Deployment that is deleted and made again while its watch is cut is an update to the garbage collector, which goes on believing in
-  // the old one and leaves its children alone. A new one sees what is there.
+  // the old one and leaves its children alone. A new one sees the present state.
   KillPart(Part::kControllerManager);
   RestartParts();
   timeline_.Note("no more faults, no more changes");

@@ -47,7 +47,7 @@ def check_dockerfile(report, root):
 
 
 def entrance(folder):
-    """The command that runs another with `folder` as its root, or None. /proc is there, as in a container: sanitizers need it."""
+    """The command that runs another with `folder` as its root, or None. /proc is mounted, as in a container: sanitizers need it."""
     os.mkdir(os.path.join(folder, "proc"))
     user = [] if os.getuid() == 0 else ["--map-root-user"]
     change = "chroot --userspec=65532:65532" if os.getuid() == 0 else "chroot"

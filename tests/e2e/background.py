@@ -38,7 +38,7 @@ class Background:
             return f.read()
 
     def wait_text(self, pattern):
-        """The match of `pattern` in its output, as soon as it is there; None if it ended or took too long."""
+        """The match of `pattern` in its output, as soon as it appears; None if it ended or took too long."""
 
         def found():
             ended = self.process.poll() is not None

@@ -152,7 +152,7 @@ def at_object(run):
 
 
 def deployment_logger(run, work):
-    """Says what comes and goes, in all namespaces, and what was there."""
+    """Prints created and deleted objects, in all namespaces, and those from the initial list."""
     cluster = Cluster(run.kubeconfig)
     labels = {"app": "logged"}
     pods = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}

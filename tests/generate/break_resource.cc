@@ -67,7 +67,7 @@ class Breaker {
     return texts[Pick(random_, n)];
   }
 
-  // `value` empty: takes away what is there.
+  // `value` empty: removes the present value.
   static void Put(Value& in, const std::vector<Value>& at, std::size_t depth, const std::optional<Value>& value) {
     const Value& step = at[depth];
     const bool last = depth + 1 == at.size();

@@ -1,4 +1,4 @@
-// peers_load: fills a cluster for bench/peers, and changes what is there.
+// peers_load: fills a cluster for bench/peers, and changes its objects.
 //
 //   peers_load fill --kubeconfig=F --crd=workloads.yaml --count=N          N pods and N workloads with a pod's payload, with their status
 //                                                                         (--workloads=0: only the pods)

@@ -25,7 +25,7 @@
 namespace kube::apiserver {
 
 struct AdmissionContext {
-  // What is stored: the objects of a cluster-wide resource, or of one namespace. Unset: nothing is there.
+  // What is stored: the objects of a cluster-wide resource, or of one namespace. Unset: no objects.
   std::function<std::vector<Value>(std::string_view group, std::string_view resource, std::string_view namespace_name)> list;
   // Pods get a service account, which must exist.
   bool service_accounts = false;

@@ -14,7 +14,7 @@ namespace {
 
 using Verbs = std::set<std::string>;
 
-// What a rule is about. Exactly one of resource and path is there.
+// What a rule is about. Exactly one of resource and path is set.
 struct Thing {
   std::string group, resource, name, path;
   friend std::strong_ordering operator<=>(const Thing&, const Thing&) = default;

@@ -590,7 +590,7 @@ TEST_F(ObjectReconcilerTest, KindsWithoutAStruct) {
   EXPECT_TRUE(Soon([&] { return seen().size() == 2; })) << "a change of its child";
 }
 
-// As when leadership is lost and won again: what was queued or cut off is there for the next run.
+// As when leadership is lost and won again: the next run takes what was queued or cut off.
 TEST_F(ControllerTest, NoKeyIsLostBetweenRuns) {
   script_.Answer([](const Context& ctx, const Request&) -> Result<Action> {
     ctx.WaitUntilStopped();

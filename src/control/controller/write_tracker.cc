@@ -137,7 +137,7 @@ void WriteTracker::Insert(Record record) {
   if (Look(record) == Sight::kSeen) Erase({record});
 }
 
-// Memory is bounded, and what caches have seen meanwhile goes bit by bit.
+// Memory is bounded, and what caches have seen meanwhile is dropped bit by bit.
 void WriteTracker::Shrink() {
   constexpr std::size_t kLooks = 2;
   Records oldest;

@@ -484,7 +484,7 @@ TEST_F(HeldKeysTest, TheTimeIsBoundedAndTheWriteIsNotWaitedForAgain) {
   clock->Advance(seconds(5));
   ASSERT_TRUE(Eventually([&] { return Runs("a") >= 2; }));
   EXPECT_EQ(Counted("timeouts_total", "secrets", "c"), 1);
-  // Its Create said that the object is there, so nothing was written, and nothing is waited for.
+  // Its Create reported that the object exists, so nothing was written, and nothing is waited for.
   ASSERT_TRUE(Eventually([&] {
     clock->Advance({});
     return Runs("a") >= 3;

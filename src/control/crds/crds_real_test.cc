@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 const Gvr kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
 
-// Cases have groups of their own: a definition that goes takes a while.
+// Each case has its own group: deleting a definition takes a while.
 class CrdsRealTest : public ServerTest {
  protected:
   void SetUp() override {

@@ -19,7 +19,7 @@ class EventSink {
   EventSink& operator=(const EventSink&) = delete;
   virtual ~EventSink() = default;
   virtual Result<void> Create(const Context& ctx, const events::v1::Event& event) = 0;
-  // Writes the series of an event that is there.
+  // Writes the series of an existing event.
   virtual Result<void> Patch(const Context& ctx, const events::v1::Event& event) = 0;
 };
 

@@ -103,7 +103,7 @@ bool SaysNothing(const FieldInfo* field, bool element, const Value& wanted) {
     case Value::Kind::kString:
       return plain && wanted.string_value().empty();
     case Value::Kind::kList:
-      // An empty list in a Box, or inside of a map, is there.
+      // An empty list in a Box, or inside of a map, counts as set.
       return wanted.list().empty() && (field == nullptr || (!element && field->shape != FieldShape::kOptional));
     case Value::Kind::kObject:
       // `emptyDir: {}` is a choice; without a table, this is unknown.

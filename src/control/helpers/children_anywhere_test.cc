@@ -464,7 +464,7 @@ TEST_F(ChildrenAnywhereTest, ANameThatIsTakenIsAConflict) {
   EXPECT_EQ(RunWith().Summary(), "1 pruned");
 }
 
-// Case c: an object of the wanted name is there before the child, with the marks of another child of this owner.
+// Case c: an object of the desired name exists before the child, with the marks of another child of this owner.
 TEST_F(ChildrenAnywhereTest, MarksThatWereCopiedToAWantedNameAreAConflict) {
   RunWith(In("a"));
   ConfigMap forged = In("b", "theirs");

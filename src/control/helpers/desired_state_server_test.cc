@@ -266,7 +266,7 @@ TEST_P(DesiredStateServerTest, AnEditedPortIsRepaired) {
   EXPECT_EQ(Expose().writes, 0);
 }
 
-// What was created by us is applied by us later, and what is no longer wanted goes.
+// What was created by us is applied by us later, and what is no longer desired is deleted.
 TEST_P(DesiredStateServerTest, AFieldThatIsDroppedAfterTheCreationGoes) {
   ConfigMap map;
   map.metadata.name = "map";

@@ -327,7 +327,7 @@ spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
     EXPECT_THAT(ports(), ElementsAre(80));
     EXPECT_EQ(Run(state).writes, 0);
   }
-  // And what is dropped afterwards goes.
+  // And what is dropped afterwards is deleted.
   DynamicObject other = child;
   other["spec"]["ports"].MutableList()[0]["port"] = 81;
   auto second = State();

@@ -29,7 +29,7 @@ namespace {
 // Refused by the server if the object is not of this version any more.
 Patch FinalizerPatch(const List<String>& finalizers, const meta::v1::ObjectMeta& metadata) {
   Value patch = Value::Object();
-  // A version is of one object only, so this cannot hit a later one of that name. An object without one goes by its UID.
+  // A version is of one object only, so this cannot hit a later one of that name. An object without one is identified by its UID.
   if (!metadata.resource_version.empty()) {
     patch["metadata"]["resourceVersion"] = metadata.resource_version;
   } else if (!metadata.uid.empty()) {
@@ -41,7 +41,7 @@ Patch FinalizerPatch(const List<String>& finalizers, const meta::v1::ObjectMeta&
   return Patch::Merge(patch);
 }
 
-// Errors: kInvalid for a name without a domain, and for one that is there twice.
+// Errors: kInvalid for a name without a domain, and for one that is listed twice.
 Result<void> CheckFinalizerNames(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].find('/') == std::string::npos) {

@@ -151,7 +151,7 @@ Result<std::vector<InjectionTarget>> ManagerWebhooks::Targets(const std::string&
     targets.push_back(WebhookTarget(object->value()));
     return {};
   };
-  // First, so that the configurations name something that is there.
+  // First, so that the configurations name an existing Service.
   if (options().install && placed.url.empty()) {
     Result<Value> service = ToValue(MakeWebhookService(placed));
     if (!service) return service.error();

@@ -278,7 +278,7 @@ TEST_P(OwnKindTest, AVersionThatIsNotConvertedFailsAtStart) {
     ASSERT_TRUE(manager.Add(nets::NetworkConversion()));
     EXPECT_THAT(manager.Run(Patience()).error().ToString(), HasSubstr("v1 is stored, and the conversion expects v2"));
   }
-  // The same for a definition that is there.
+  // The same for an existing definition.
   ASSERT_TRUE(InstallCrds(Patience(), *admin_, {{.crd = Definition({"v1", "v3", "v2"})}}));
   Manager manager(NewClient(), Options());
   ASSERT_TRUE(manager.Add(nets::NetworkConversion()));

@@ -208,7 +208,7 @@ class PooledTransport : public HttpTransport {
       call->answered.Park();
       MutexLock lock(call->mu);
       ready = call->ready;
-      // A stream's error is its reader's, if its head is there.
+      // A stream's error is its reader's, if its head has arrived.
       if (ready && !call->head) error = call->error;
     }
     if (!ready) {

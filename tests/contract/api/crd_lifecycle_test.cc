@@ -129,7 +129,7 @@ details:
 message: 'widgets.{id}.example.com "b" is forbidden: create not allowed while custom resource definition is terminating'
 reason: Forbidden
 )");
-  // What is there may change.
+  // Existing objects may change.
   EXPECT_CODE(Patch(std::string(kOwn) + "/a", "merge", R"({"spec":{"x":1}})"), 200);
   EXPECT_CODE(Apply(std::string(kOwn) + "/a", "m", R"({"apiVersion":"{id}.example.com/v1","kind":"Widget","spec":{"y":1}})"), 200);
   // A second delete changes nothing.

@@ -258,7 +258,7 @@ metadata:
 reason: Expired
 status: Failure
 )");
-  // The new token goes on at the present version.
+  // The new token continues at the present version.
   Answer rest = Get(std::string(kConfigMaps) + "?continue=" + expired.body["metadata"]["continue"].string_value().str());
   EXPECT_CODE(rest, 200);
   EXPECT_EQ(Names(rest), "b c d e");
