@@ -134,7 +134,7 @@ TEST(ConvertTest, NamesDocumentAndPathOfAnError) {
 }
 
 TEST(ConvertTest, SaysWhyBytesAreNoObjects) {
-  EXPECT_THAT(Convert({"-"}, "").err, HasSubstr("standard input: no object in it"));
+  EXPECT_THAT(Convert({"-"}, "").err, HasSubstr("standard input: contains no object"));
   EXPECT_THAT(Convert({"-"}, "a: [").err, HasSubstr("standard input: line 2, column 1: did not find expected node content"));
   EXPECT_THAT(Convert({"-"}, "a: 1").err, HasSubstr("the object has no kind"));
   EXPECT_THAT(Convert({"-"}, "kind: Pod").err, HasSubstr("the object has no apiVersion"));

@@ -149,7 +149,7 @@ TEST_F(GenerateProgramTest, NamesWhatKeepsAProgramFromPrinting) {
 TEST_F(GenerateProgramTest, KillsAProgramThatDoesNotEnd) {
   const Result<std::string> printed = PrintManifests(Program("hangs", "exec sleep 3600"), {}, std::chrono::milliseconds(50));
   ASSERT_FALSE(printed);
-  EXPECT_THAT(printed.error().message(), HasSubstr("did not end in 0 s; does its main call kube::Main"));
+  EXPECT_THAT(printed.error().message(), HasSubstr("did not exit within 0 s; does its main call kube::Main"));
 }
 
 }  // namespace

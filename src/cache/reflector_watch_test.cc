@@ -459,7 +459,7 @@ TEST_F(ReflectorDynamicTest, OtherKindsAndTablesAreSkippedAndDoNotMoveTheVersion
   ASSERT_TRUE(watch->WaitDrained());
   EXPECT_THAT(dynamic_sink_.calls(), ElementsAre("replace 1 @10"));
   EXPECT_EQ(reflector.last_resource_version(), "10");
-  EXPECT_EQ(log_->Count("E \"An object of another kind came"), 3U) << log_->text();
+  EXPECT_EQ(log_->Count("E \"Skipped an object of another kind"), 3U) << log_->text();
   cancel.Cancel();
 }
 

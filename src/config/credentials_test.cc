@@ -317,9 +317,9 @@ TEST_F(Contract12Oidc, FaultsSayWhatToDoAndHoldNoSecret) {
   answer_ = OidcResponse{.code = 200, .body = R"({"access_token":"hunter2"})"};
   EXPECT_THAT(fault(), HasSubstr("no id_token"));
   answer_ = OidcResponse{.code = 200, .body = "<html>hunter2"};
-  EXPECT_THAT(fault(), HasSubstr("no JSON object"));
+  EXPECT_THAT(fault(), HasSubstr("refresh-token is not a JSON object"));
   answer_ = OidcResponse{.code = 200, .body = R"({"id_token":"hunter2"})"};
-  EXPECT_THAT(fault(), HasSubstr("no JSON Web Token"));
+  EXPECT_THAT(fault(), HasSubstr("not a JSON Web Token"));
   answer_ = Error(ErrorKind::kTransport, "connection refused");
   EXPECT_THAT(fault(), HasSubstr("connection refused"));
   discovery_ = {.code = 200, .body = R"({"token_endpoint":"http://issuer.test/token"})"};
@@ -333,7 +333,7 @@ TEST_F(Contract12Oidc, FaultsSayWhatToDoAndHoldNoSecret) {
   settings_["refresh-token"] = "";
   EXPECT_THAT(fault(), HasSubstr("log in again"));
   settings_["id-token"] = "hunter2";
-  EXPECT_THAT(fault(), HasSubstr("no JSON Web Token"));
+  EXPECT_THAT(fault(), HasSubstr("not a JSON Web Token"));
 }
 
 TEST_F(Contract12Oidc, WithoutAWayToAskItIsAClearError) {

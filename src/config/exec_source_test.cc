@@ -536,7 +536,7 @@ TEST_F(ExecFaultTest, RubbishIsNotRepeated) {
   Print(TokenAnswer("t", "hunter2"));
   ExpectFault("its output has another");
   Print(Answer(Value::Object({{"token", "hunter2\r\nX-Evil: 1"}})));
-  ExpectFault("cannot stand in a header");
+  ExpectFault("characters that a header cannot have");
   Print(Answer(Value::Object({{"token", 7}})));
   ExpectFault("status.token of its output has to be a string");
   Print(Answer(Value::Object({{"token", "t"}, {"expirationTimestamp", "hunter2"}})));

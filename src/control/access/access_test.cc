@@ -261,7 +261,7 @@ TEST_F(ReviewTest, AServerThatDoesNotKnowReviewsIsAskedNoFurther) {
   const Result<AccessReport> report = ReviewAccess(Soon(), NewClient(), many, {.parallel = 2});
   ASSERT_TRUE(report);
   ASSERT_TRUE(report->unknown);
-  EXPECT_THAT(report->unknown->ToString(), HasSubstr("does not know SelfSubjectAccessReview"));
+  EXPECT_THAT(report->unknown->ToString(), HasSubstr("the server has no SelfSubjectAccessReview"));
   EXPECT_THAT(report->missing, IsEmpty());
   EXPECT_LE(transport_->requests().size(), 4U);
 }

@@ -497,7 +497,7 @@ TEST_F(ControllerTest, WatchesComeAndGo) {
   Start(ControllerFor<ConfigMap>("maps").Reconcile(script_.Function()));
   const ControllerSpec more = ControllerFor<Secret>("unused").Reconcile(script_.Function());
   ASSERT_TRUE(controller_->AddWatch(more.watches[0]));
-  EXPECT_THAT(controller_->AddWatch(more.watches[0]).error().ToString(), HasSubstr("there is a watch secrets already"));
+  EXPECT_THAT(controller_->AddWatch(more.watches[0]).error().ToString(), HasSubstr("watch secrets exists already"));
   informers_->Start(Context::Background());
   Secret secret;
   secret.metadata.namespace_ = "default";

@@ -505,7 +505,7 @@ TEST_F(ManagerWebhooksTest, IsNotReadyWhileAConfigurationHasNotItsCa) {
   const auto why = [&] { return Report(manager)["notReady"].string_value().str(); };
   EXPECT_TRUE(Eventually([&] { return why().find("write the CA into ValidatingWebhookConfiguration hooks") != std::string::npos; }))
       << why();
-  EXPECT_THAT(why(), HasSubstr("ValidatingWebhookConfiguration hooks has not the CA"));
+  EXPECT_THAT(why(), HasSubstr("ValidatingWebhookConfiguration hooks does not have the CA"));
   server_->RemoveFault(fault);
   EXPECT_TRUE(Eventually([&] { return Ready(manager); })) << why();
   EXPECT_TRUE(running.Stop());
