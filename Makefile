@@ -59,6 +59,7 @@ newest-control-plane: deps
 	else echo "No Go toolchain, so no real control plane: its tests are skipped."; fi
 
 test: deps newest-control-plane  ## what to run before a change is sent: all tests but the slow ones, under ASan and UBSan, and the quick checks
+	@scripts/install-deps doxygen
 	@$(call configure,asan)
 	@$(call build,asan)
 	@cd $(BUILD)/asan && rm -f tests/contract/api/summary-*.txt; code=0; $(CTEST) -LE 'slow|full' || code=$$?; \
@@ -104,6 +105,7 @@ seeds: deps  ## what five texts about client-go, controllers and kubebuilder do 
 	@scripts/seeds $(BUILD)/$(PRESET) --cluster $(CLUSTER)
 
 docs: deps  ## the reference of the public headers, to browse and search without a server (build/docs/html)
+	@scripts/install-deps doxygen
 	@scripts/check-reference --out $(BUILD)/docs
 
 pictures: deps newest-control-plane  ## the pictures of README and ARCHITECTURE: a terminal from kubexx init to kubectl get, the figures, the rooms (docs/pictures/)
@@ -147,6 +149,7 @@ bench-generate: deps  ## kubexx generate beside controller-gen on the same kinds
 	@python3 -B bench/generate/run.py --build $(BUILD)/release
 
 lint: deps  ## the checks of the source tree: layers, signatures, headers, lengths of files and functions, ASCII, words, clang-format, clang-tidy
+	@scripts/install-deps doxygen
 	@$(call configure,clang)
 	@scripts/check-layers
 	@scripts/check-signatures

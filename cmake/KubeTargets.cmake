@@ -64,8 +64,9 @@ function(kube_add_room room)
 endfunction()
 
 # kube_test_defaults(<target>): kube_target_defaults for code that only tests use. Sanitizer builds do not optimise it, which is most of the time
-# that compiling a test takes; the library under test stays optimised. Nor do they check each pointer for null, alignment, size and type there:
-# these checks are half of a test's object file and a third of its compilation, and AddressSanitizer stops at such a pointer anyway.
+# that compiling a test takes; the library under test stays optimised. Nor does UBSan check each pointer for null, alignment, size and type
+# there: that is half of a test's object file and a third of its compilation. AddressSanitizer still stops at null and at wrong sizes; alignment and
+# dynamic types are checked in the sources of the rooms.
 function(kube_test_defaults target)
   kube_target_defaults(${target})
   if(KUBEXX_SANITIZE)
