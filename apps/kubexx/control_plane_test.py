@@ -114,7 +114,7 @@ def main():
         os.kill(etcd, signal.SIGKILL)
         expect("a part that dies is reported", plane.process.wait(PATIENCE) == 1, plane.process.returncode)
         error = plane.process.stderr.read()
-        expect("by its name", "etcd ended by itself" in error, error)
+        expect("by its name", "etcd exited unexpectedly" in error, error)
         expect("and nothing is left", wait_for(lambda: not any(alive(c) for c in children) and not os.path.exists(directory)), directory)
 
         failed = subprocess.run([program, "control-plane", "--version", "v0.0.0"], capture_output=True, text=True, check=False)
