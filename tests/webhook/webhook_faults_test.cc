@@ -104,9 +104,12 @@ TEST_P(WebhookFaultsTest, AFunctionThatThrowsDenies) {
 
 TEST_P(WebhookFaultsTest, AFunctionThatHangsIsDecidedByTheFailurePolicy) {
   std::atomic<int> stopped = 0;
-  const auto act = [&stopped](const Context& ctx, const AdmissionRequest&, const ConfigMap&) {
+  // Their contexts stop when the API server's own deadline passes. A function that returned then could still be in time.
+  const auto [all_answered, answer] = Context::Background().WithCancel();
+  const auto act = [&stopped, all_answered = all_answered](const Context& ctx, const AdmissionRequest&, const ConfigMap&) {
     ctx.WaitUntilStopped();
     ++stopped;
+    all_answered.WaitUntilStopped();
   };
   const auto hangs = [&](const std::string& name, WebhookFailurePolicy policy) {
     return Maps(name)
@@ -138,6 +141,7 @@ TEST_P(WebhookFaultsTest, AFunctionThatHangsIsDecidedByTheFailurePolicy) {
   const Result<ConfigMap> beside = CreateMap("prompt");
   EXPECT_TRUE(beside) << beside.error().ToString();
   callers.clear();
+  answer.Cancel();
   EXPECT_EQ(failed, 4);
   EXPECT_EQ(passed, 4);
   // The functions are not left to hang: their contexts stop.
