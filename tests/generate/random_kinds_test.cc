@@ -106,6 +106,28 @@ std::vector<std::string> CausesOf(const std::optional<Error>& error, const std::
   return out;
 }
 
+// Whether a number is beyond its format. 1.26 does not check it: its validator of numbers is told neither type nor format, so 2147483648.0
+// passes as an int32. CrdValidator follows the newest server.
+bool IsOfRange(const ErrorCause& cause) {
+  return cause.field == "<nil>" && cause.message.find("Checked value must be of type integer ") != std::string::npos;
+}
+
+// What 1.26 reports of the causes that CrdValidator finds.
+Error WithoutRanges(const Error& error) {
+  Error::Payload payload = error.payload();
+  std::erase_if(payload.causes, IsOfRange);
+  return Error(std::move(payload));
+}
+
+// Whether 1.26 refused an update because of a rule that it cannot evaluate: self == oldSelf of an object with a member whose schema has no
+// properties, such as disruptionMode of a Job. Nothing is refused at creation, when there is no oldSelf.
+bool IsOfRuleBeyondOldest(const Error& error) {
+  const std::string_view words =
+      "invalid object type, expected either Properties or AdditionalProperties with Allows=true and non-empty Schema evaluating rule: ";
+  return !error.causes().empty() && std::all_of(error.causes().begin(), error.causes().end(),
+                                                [&](const ErrorCause& cause) { return cause.message.find(words) != std::string::npos; });
+}
+
 // A path without its punctuation: servers write the keys of maps in several ways.
 std::string Plain(std::string path) {
   std::erase_if(path, [](char c) { return c == '.' || c == '[' || c == ']'; });
@@ -273,6 +295,10 @@ class RandomKindsTest : public internal::ServerTest {
         objects[i].metadata.resource_version = made->metadata.resource_version;
         made = client_->UpdateStatus(Patient(), objects[i], {.field_validation = "Strict"});
       }
+      if (!made && oldest() && objects[i].metadata.resource_version.size() > 0 && IsOfRuleBeyondOldest(made.error())) {
+        sent[i].MutableObject().Erase("status");
+        return;
+      }
       if (!made) failures[i] = made.error().ToString() + "\n" + ToJson(sent[i]);
     };
     ASSERT_TRUE(ParallelizeUntil(Patient(), kWorkers, objects.size(), work));
@@ -341,12 +367,15 @@ class RandomKindsTest : public internal::ServerTest {
     const auto made = client_->Resource(kind.Resource()).Create(Patient(), DynamicObject(broken.object), {.field_validation = "Strict"});
     const std::optional<Error> refused = StrictVerdict(validator.Check(broken.object));
     std::string out;
-    if (made) out += "the server takes it. ";
+    const bool of_range_alone = refused && !refused->causes().empty() && WithoutRanges(*refused).causes().empty();
+    if (made && !(oldest() && of_range_alone)) out += "the server takes it. ";
     if (!refused) out += "CrdValidator takes it. ";
     if (!out.empty()) return out + (refused ? refused->ToString() : "") + (made ? "" : made.error().ToString());
     if (!Names(*refused, broken.path)) out += "CrdValidator does not name the path: " + refused->ToString() + "\n";
+    if (made) return out;
     const Error& error = made.error();
-    const std::vector<std::string> ours = CausesOf(refused, rules, oldest()), theirs = CausesOf(error, rules, oldest());
+    const std::vector<std::string> ours = CausesOf(oldest() ? WithoutRanges(*refused) : *refused, rules, oldest()),
+                                   theirs = CausesOf(error, rules, oldest());
     if (ours != theirs) {
       out += "the server says:\n";
       for (const std::string& cause : theirs) out += "  " + cause + "\n";

@@ -120,7 +120,12 @@ details:
 message: 'widgets.{id}.example.com "b" is forbidden: create not allowed while custom resource definition is terminating'
 reason: Forbidden
 )");
-  EXPECT_STATUS(Apply(std::string(kOwn) + "/b", "m", Object("b")), R"(
+  if (server().oldest()) {
+    // 1.26 looks at the verb alone: an apply creates the object, which would then keep the definition for a minute.
+    EXPECT_CODE(Apply(std::string(kOwn) + "/b", "m", Object("b")), 201);
+    EXPECT_CODE(Delete(std::string(kOwn) + "/b"), 200);
+  } else {
+    EXPECT_STATUS(Apply(std::string(kOwn) + "/b", "m", Object("b")), R"(
 code: 403
 details:
   group: '{id}.example.com'
@@ -129,6 +134,7 @@ details:
 message: 'widgets.{id}.example.com "b" is forbidden: create not allowed while custom resource definition is terminating'
 reason: Forbidden
 )");
+  }
   // Existing objects may change.
   EXPECT_CODE(Patch(std::string(kOwn) + "/a", "merge", R"({"spec":{"x":1}})"), 200);
   EXPECT_CODE(Apply(std::string(kOwn) + "/a", "m", R"({"apiVersion":"{id}.example.com/v1","kind":"Widget","spec":{"y":1}})"), 200);

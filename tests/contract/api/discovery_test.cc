@@ -429,7 +429,9 @@ TEST_P(OpenApiContract, Version2HasAProtobufForm) {
   const HttpFields accept = {{"Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}};
   Answer got = Get("/openapi/v2", accept);
   EXPECT_CODE(got, 200);
-  EXPECT_EQ(got.Header("content-type"), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+  // 1.26 leaves the type to Go's net/http, which guesses it from the first bytes.
+  EXPECT_EQ(got.Header("content-type"),
+            server().oldest() ? "application/octet-stream" : "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
   const std::string_view document = got.raw.body;
   ASSERT_FALSE(Fields(document, 1).empty());
   EXPECT_EQ(Fields(document, 1)[0], "2.0");
@@ -461,7 +463,9 @@ TEST_P(OpenApiContract, Version2HasAProtobufForm) {
   HttpFields again = accept;
   again.emplace_back("If-None-Match", got.Header("etag"));
   EXPECT_CODE(Get("/openapi/v2", again), 304);
-  EXPECT_EQ(Get("/openapi/v2", {{"Accept", "application/json, */*"}}).Header("content-type"), "application/json");
+  Answer json = Get("/openapi/v2", {{"Accept", "application/json, */*"}});
+  EXPECT_EQ(json.Header("content-type"), server().oldest() ? "text/plain; charset=utf-8" : "application/json");
+  EXPECT_EQ(json.body["swagger"], Value("2.0"));
 }
 
 }  // namespace
