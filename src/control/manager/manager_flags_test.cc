@@ -169,7 +169,8 @@ TEST(ManagerFlagsTest, BadValuesNameTheFlagAndChangeNothing) {
   EXPECT_EQ(ErrorOf({"--leader-elect", "--leader-elect-retry-period=9s"}),
             "--leader-elect-retry-period: 1.2 times 9s has to be less than --leader-elect-renew-deadline, 10s");
   EXPECT_THAT(ErrorOf({"--metrics-bind-address=8080"}), HasSubstr("--metrics-bind-address: \"8080\" is not an address"));
-  EXPECT_THAT(ErrorOf({"--health-probe-bind-address=host:port"}), HasSubstr("--health-probe-bind-address: \"host:port\" is not an address"));
+  EXPECT_THAT(ErrorOf({"--health-probe-bind-address=host:port"}),
+              HasSubstr("--health-probe-bind-address: \"host:port\" is not an address"));
   EXPECT_EQ(ErrorOf({"--preflight=maybe"}), "--preflight: expected warn, fail or skip, not \"maybe\"");
   EXPECT_EQ(ErrorOf({"--print-rbac=bot"}), "--print-rbac: expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"bot\"");
   EXPECT_EQ(ErrorOf({"--print-manifests=/bot"}), "--print-manifests: expected nothing, or NAMESPACE/SERVICEACCOUNT, not \"/bot\"");

@@ -91,7 +91,8 @@ TEST_F(ManagerTest, NamesAreUniqueAndWhatComesTooLateIsRefused) {
   Manager manager(*client_);
   const auto nothing = [](const Context&, const Request&) -> Result<Action> { return Action::Done(); };
   ASSERT_TRUE(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(nothing)));
-  EXPECT_THAT(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(nothing)).error().ToString(), HasSubstr("controller maps exists already"));
+  EXPECT_THAT(manager.Add(ControllerFor<ConfigMap>("maps").Reconcile(nothing)).error().ToString(),
+              HasSubstr("controller maps exists already"));
   EXPECT_THAT(manager.Add(Runnable{.name = "r"}).error().ToString(), HasSubstr("has no function"));
   EXPECT_NE(manager.controller("maps"), nullptr);
   EXPECT_EQ(manager.controller("other"), nullptr);
